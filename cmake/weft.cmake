@@ -1,0 +1,27 @@
+# weft_library(NAME SOURCES... LINK libraries...): a static library whose headers are included as "folder/header.h".
+function(weft_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR}/tools)
+  target_link_libraries(${name} PUBLIC ${arg_LINK})
+endfunction()
+
+# weft_tool(STAGE SOURCES... LINK libraries...): weft-STAGE from main.cpp over the stage's library stage_STAGE.
+function(weft_tool stage)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  weft_library(stage_${stage} SOURCES ${arg_SOURCES} LINK weft_artifact ${arg_LINK})
+  add_executable(weft-${stage} main.cpp)
+  target_link_libraries(weft-${stage} PRIVATE stage_${stage} weft_base)
+  install(TARGETS weft-${stage} RUNTIME DESTINATION bin)
+endfunction()
+
+# weft_test(NAME SOURCES... LINK libraries...): a doctest program run by ctest. WEFT_TEST_DATA is tests/data,
+# WEFT_BIN the folder of the built programs.
+function(weft_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(test_${name} ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
+  target_link_libraries(test_${name} PRIVATE ${arg_LINK} doctest::doctest)
+  target_compile_definitions(test_${name} PRIVATE WEFT_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data"
+    WEFT_BIN="${CMAKE_BINARY_DIR}/bin" WEFT_SOURCE="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND test_${name})
+endfunction()

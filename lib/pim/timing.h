@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "artifact/program.h"
+#include "artifact/target.h"
+
+namespace weft {
+
+/// Times of single instructions on a `pim` core with a reorder buffer of one: nanoseconds from the start of the instruction's
+/// unit to the start of the next instruction's, nobody in the way (R - S + P in the terms of docs/pim-timing.md). Sizes are
+/// bytes and elements of the simulator's projection (8-bit activations: one byte an element).
+class PimTiming {
+public:
+    explicit PimTiming(const Target& target);
+
+    /// sldi, setbw and the other instructions that never enter the reorder buffer: one period.
+    [[nodiscard]] std::int64_t scalar_ns() const;
+    [[nodiscard]] std::int64_t mvmul_ns(std::uint32_t crossbars) const;
+    /// Any instruction of the vector unit on `length` elements.
+    [[nodiscard]] std::int64_t vector_ns(Opcode op, std::uint32_t length) const;
+    [[nodiscard]] std::int64_t copy_ns(std::uint32_t bytes) const;   // lmv
+    [[nodiscard]] std::int64_t fill_ns(std::uint32_t bytes) const;   // lldi
+    [[nodiscard]] std::int64_t load_ns(CoreId core, std::uint32_t bytes) const;   // ld, empty queues
+    [[nodiscard]] std::int64_t store_ns(CoreId core, std::uint32_t bytes) const;  // st, empty queues
+    /// Both ends arrive together and every queue is empty.
+    [[nodiscard]] std::int64_t send_ns(CoreId from, CoreId to, std::uint32_t bytes) const;
+    [[nodiscard]] std::int64_t recv_ns(CoreId from, CoreId to, std::uint32_t bytes) const;
+    /// Time in the sender's outgoing FIFO.
+    [[nodiscard]] std::int64_t network_ns(CoreId from, CoreId to, std::uint32_t bytes) const;
+    /// Service time of one request at the global memory.
+    [[nodiscard]] std::int64_t memory_read_ns(std::uint32_t bytes) const;
+    [[nodiscard]] std::int64_t memory_write_ns(std::uint32_t bytes) const;
+    /// Columns of f32/int8 results that one crossbar gives: crossbar columns * cell bits / weight bits.
+    [[nodiscard]] std::uint32_t results_per_crossbar() const;
+};
+
+}  // namespace weft
