@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the C++ column types of one schema: plain row structs, a table of columns, reading and writing.
+"""Write the C++ column types of one schema: plain row structs, a table of columns, reading, writing and visiting.
 
     generate_columns.py schemas/program.fbs OUTPUT_DIRECTORY
 
@@ -225,11 +225,40 @@ bool ArtifactTraits<{root}>::verify(std::span<const std::byte> bytes) {{
 """
 
 
+def visitors(schema):
+    out = []
+    for name in schema.enums:
+        out.append(f"inline std::string_view enum_text({name} value) {{ return fbs::EnumName{name}(value); }}")
+    for name, (_, fields) in schema.records.items():
+        is_root = name == schema.root
+        fields = schema.columns() if is_root else fields
+        calls = "\n".join(f'    visit("{field}", row.{field});' for field, _ in fields)
+        function = "for_each_column" if is_root else "for_each_field"
+        out.append(f"template <class Visitor>\nvoid {function}(const {name}& row, Visitor&& visit) {{\n{calls}\n}}")
+    return "\n".join(out)
+
+
+def visit_header(schema):
+    return f"""// Generated from schemas/{schema.stem}.fbs; do not edit.
+#pragma once
+
+#include "{schema.stem}_columns.h"
+
+namespace weft {{
+
+// visit(name, value) for every column of the artifact and for every field of a row, in schema order.
+{visitors(schema)}
+
+}}  // namespace weft
+"""
+
+
 def main():
     path, directory = Path(sys.argv[1]), Path(sys.argv[2])
     schema = Schema(path)
     (directory / f"{schema.stem}_columns.h").write_text(header(schema))
     (directory / f"{schema.stem}_columns.cpp").write_text(source(schema))
+    (directory / f"{schema.stem}_visit.h").write_text(visit_header(schema))
 
 
 if __name__ == "__main__":
