@@ -4,6 +4,8 @@
 
 #include "artifact/program.h"
 #include "artifact/target.h"
+#include "base/id.h"
+#include "pim/costs.h"
 
 namespace weft {
 
@@ -33,6 +35,12 @@ public:
     [[nodiscard]] std::int64_t memory_write_ns(std::uint32_t bytes) const;
     /// Columns of f32/int8 results that one crossbar gives: crossbar columns * cell bits / weight bits.
     [[nodiscard]] std::uint32_t results_per_crossbar() const;
+
+    /// The parts in picoseconds, for who needs more than uncongested instructions.
+    [[nodiscard]] const PimCosts& costs() const { return costs_; }
+
+private:
+    PimCosts costs_;
 };
 
 }  // namespace weft
