@@ -1,0 +1,140 @@
+#include "pim/json_cursor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace weft {
+
+void JsonCursor::fail(std::string_view what) const {
+    const auto line = std::count(begin_, at_, '\n') + 1;
+    bad_input("{}: line {}, byte {}: {}", file_, line, at_ - begin_, what);
+}
+
+void JsonCursor::fail_expecting(char wanted) const {
+    fail(at_ == end_ ? fmt::format("the file ends where '{}' should stand", wanted) : fmt::format("'{}' expected", wanted));
+}
+
+std::string_view JsonCursor::string() {
+    expect('"');
+    const char* start = at_;
+    while (at_ != end_ && *at_ != '"' && *at_ != '\\') {
+        if (static_cast<unsigned char>(*at_) < 0x20) fail("a control character inside a text");
+        ++at_;
+    }
+    if (at_ != end_ && *at_ == '\\') return unescape(start);
+    if (at_ == end_) fail("the file ends inside a text");
+    const std::string_view result(start, static_cast<std::size_t>(at_ - start));
+    ++at_;
+    return result;
+}
+
+std::string_view JsonCursor::unescape(const char* start) {
+    scratch_.assign(start, at_);
+    while (at_ != end_ && *at_ != '"') {
+        if (static_cast<unsigned char>(*at_) < 0x20) fail("a control character inside a text");
+        if (*at_ != '\\') {
+            scratch_ += *at_++;
+            continue;
+        }
+        if (++at_ == end_) break;
+        constexpr std::string_view letters = "\"\\/bfnrt";
+        constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
+        const auto found = letters.find(*at_);
+        if (found != std::string_view::npos) {
+            scratch_ += meanings[found];
+        } else if (*at_ == 'u' && end_ - at_ > 4) {
+            // No key or mnemonic has such a character; something that equals none of them is enough.
+            at_ += 4;
+            scratch_ += '?';
+        } else {
+            fail("an unknown escape inside a text");
+        }
+        ++at_;
+    }
+    if (at_ == end_) fail("the file ends inside a text");
+    ++at_;
+    return scratch_;
+}
+
+std::int32_t JsonCursor::integer() {
+    skip_space();
+    const char* start = at_;
+    std::int32_t value = 0;
+    const auto [stop, error] = std::from_chars(at_, end_, value);
+    if (error == std::errc::result_out_of_range) fail("a number that does not fit 32 bits");
+    if (error != std::errc()) {
+        if (accept_word("true")) return 1;
+        if (accept_word("false")) return 0;
+        fail("a whole number expected");
+    }
+    at_ = stop;
+    if (at_ != end_ && (*at_ == '.' || *at_ == 'e' || *at_ == 'E')) return fractional_integer(start);
+    return value;
+}
+
+std::int32_t JsonCursor::fractional_integer(const char* start) {
+    double value = 0;
+    const auto [stop, error] = std::from_chars(start, end_, value);
+    if (error != std::errc() || std::abs(value) >= 2147483648.0 || value != std::floor(value)) fail("a whole number of 32 bits expected");
+    at_ = stop;
+    return static_cast<std::int32_t>(value);
+}
+
+bool JsonCursor::accept_word(std::string_view word) {
+    if (std::string_view(at_, static_cast<std::size_t>(end_ - at_)).substr(0, word.size()) != word) return false;
+    at_ += word.size();
+    return true;
+}
+
+void JsonCursor::skip_scalar() {
+    if (at_ != end_ && *at_ == '"') {
+        (void)string();
+    } else if (!accept_word("true") && !accept_word("false") && !accept_word("null")) {
+        double value = 0;
+        const auto [stop, error] = std::from_chars(at_, end_, value);
+        if (error == std::errc::invalid_argument) fail("a value expected");
+        at_ = stop;
+    }
+}
+
+void JsonCursor::skip() {
+    // Iterative: the nesting of a hostile file must not become the nesting of calls.
+    std::string closers;
+    const auto value_or_open = [&] {
+        skip_space();
+        if (accept('{')) {
+            closers += '}';
+        } else if (accept('[')) {
+            closers += ']';
+        } else {
+            skip_scalar();
+            return false;
+        }
+        return true;
+    };
+    const auto key = [&] {
+        if (closers.back() != '}') return;
+        (void)string();
+        expect(':');
+    };
+    if (!value_or_open()) return;
+    bool fresh = true;   // just inside an opening bracket
+    while (!closers.empty()) {
+        if (fresh ? accept(closers.back()) : !accept(',')) {
+            if (!fresh) expect(closers.back());
+            closers.pop_back();
+            fresh = false;
+            continue;
+        }
+        key();
+        fresh = value_or_open();
+    }
+}
+
+void JsonCursor::finish() {
+    skip_space();
+    if (at_ != end_) fail("something follows the end of the JSON text");
+}
+
+}  // namespace weft
