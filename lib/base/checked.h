@@ -24,6 +24,12 @@ template <std::integral T>
     return result;
 }
 
+/// a * b / c, rounded down, exact in between; c > 0.
+[[nodiscard]] constexpr std::int64_t multiply_divide(std::int64_t a, std::int64_t b, std::int64_t c) {
+    __extension__ using Wide = __int128;
+    return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
+}
+
 /// ceil(a / b) for non-negative a and positive b.
 template <std::integral T>
 [[nodiscard]] constexpr T ceil_divide(T a, T b) {

@@ -1,0 +1,241 @@
+#include "pim/placement.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/checked.h"
+
+namespace weft {
+namespace {
+
+std::uint32_t row_of(const TaskTensor& tensor, std::uint32_t position) { return position / tensor.columns; }
+
+/// Consecutive lanes of a family on one core become one actor.
+void merge_lanes(const Tasks& tasks, std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
+                 ActorPlan& plan) {
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        const Family& family = tasks.families[f];
+        for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
+            const Lane& lane = tasks.lanes[l];
+            const CoreId core(lane_core[l]);
+            if (!plan.actors.empty() && l > family.first_lane && plan.actors.back().core == core) {
+                Actor& actor = plan.actors.back();
+                actor.tile_count += lane.tile_count;
+                ++actor.lane_count;
+                const std::uint32_t end = std::max(actor.first_position + actor.position_count,
+                                                   lane.first_position + lane.position_count);
+                actor.first_position = std::min(actor.first_position, lane.first_position);
+                actor.position_count = end - actor.first_position;
+                continue;
+            }
+            Actor actor;
+            actor.family = FamilyId(f);
+            actor.core = core;
+            actor.first_lane = l;
+            actor.lane_count = 1;
+            actor.first_tile = lane.first_tile;
+            actor.tile_count = lane.tile_count;
+            actor.first_position = lane.first_position;
+            actor.position_count = lane.position_count;
+            actor.level = family_level[f];
+            plan.actors.push_back(actor);
+        }
+    }
+}
+
+/// Collects the positions and rows that one buffer must hold.
+struct BufferDraft {
+    RowBuffer buffer;
+    std::vector<PositionSpan> spans;
+
+    void add_rows(std::int32_t first, std::int32_t end) {
+        if (buffer.row_count == 0) {
+            buffer.first_row = first;
+            buffer.row_count = end - first;
+            return;
+        }
+        const std::int32_t last = std::max(buffer.first_row + buffer.row_count, end);
+        buffer.first_row = std::min(buffer.first_row, first);
+        buffer.row_count = last - buffer.first_row;
+    }
+
+    void add_span(const TaskTensor& tensor, PositionSpan span) {
+        if (span.count == 0) return;
+        spans.push_back(span);
+        add_rows(static_cast<std::int32_t>(row_of(tensor, span.first)),
+                 static_cast<std::int32_t>(row_of(tensor, span.first + span.count - 1)) + 1);
+    }
+
+    /// Sort and join overlapping or touching spans into the plan.
+    void finish(std::vector<PositionSpan>& all) {
+        std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        buffer.first_span = narrow<std::uint32_t>(all.size());
+        for (const PositionSpan& span : spans) {
+            if (all.size() > buffer.first_span && span.first <= all.back().first + all.back().count) {
+                all.back().count = std::max(all.back().count, span.first + span.count - all.back().first);
+            } else {
+                all.push_back(span);
+            }
+        }
+        buffer.span_count = narrow<std::uint32_t>(all.size()) - buffer.first_span;
+    }
+};
+
+void plan_outputs(const Tasks& tasks, ActorPlan& plan) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (family, core)
+    std::vector<BufferDraft> drafts;
+    for (Actor& actor : plan.actors) {
+        const Family& family = tasks.families[actor.family.index()];
+        const auto [entry, added] = index.try_emplace({actor.family.value, actor.core.value}, narrow<std::uint32_t>(drafts.size()));
+        if (added) {
+            BufferDraft draft;
+            draft.buffer.core = actor.core;
+            draft.buffer.tensor = TensorId(family.output);
+            draft.buffer.level = actor.level;
+            drafts.push_back(draft);
+        }
+        actor.output = entry->second;
+        drafts[actor.output].add_span(tasks.tensors[family.output], {actor.first_position, actor.position_count});
+    }
+    for (BufferDraft& draft : drafts) {
+        draft.finish(plan.spans);
+        plan.outputs.push_back(draft.buffer);
+    }
+}
+
+/// Rows that the windows of an actor read, padding included.
+std::pair<std::int32_t, std::int32_t> window_rows(const Tasks& tasks, const Actor& actor) {
+    const Family& family = tasks.families[actor.family.index()];
+    const TaskTensor& output = tasks.tensors[family.output];
+    const auto row = [&](std::uint32_t y) {
+        return static_cast<std::int32_t>(y * family.stride_rows) - static_cast<std::int32_t>(family.pad_top);
+    };
+    const std::uint32_t first = row_of(output, actor.first_position);
+    const std::uint32_t last = row_of(output, actor.first_position + actor.position_count - 1);
+    const auto reach = static_cast<std::int32_t>((family.kernel_rows - 1) * family.dilation_rows);
+    return {row(first), row(last) + reach + 1};
+}
+
+void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
+    // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
+    std::vector<BufferDraft> drafts;
+    std::vector<PositionSpan> hulls;
+    for (Actor& actor : plan.actors) {
+        const Family& family = tasks.families[actor.family.index()];
+        hulls.assign(family.input_count, {});
+        for (const Lane& lane : tasks.lanes.subspan(actor.first_lane, actor.lane_count)) {
+            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
+                if (demand.position_count == 0) continue;
+                PositionSpan& hull = hulls[demand.input];
+                const std::uint32_t end = std::max(hull.first + hull.count, demand.first_position + demand.position_count);
+                hull.first = hull.count == 0 ? demand.first_position : std::min(hull.first, demand.first_position);
+                hull.count = end - hull.first;
+            }
+        }
+        actor.first_input = narrow<std::uint32_t>(plan.actor_inputs.size());
+        for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
+            const std::uint32_t tensor = tasks.inputs[family.first_input + slot];
+            const auto [entry, added] =
+                index.try_emplace({actor.core.value, tensor, actor.level}, narrow<std::uint32_t>(drafts.size()));
+            if (added) {
+                BufferDraft draft;
+                draft.buffer.core = actor.core;
+                draft.buffer.tensor = TensorId(tensor);
+                draft.buffer.level = actor.level;
+                drafts.push_back(draft);
+            }
+            plan.actor_inputs.push_back(entry->second);
+            BufferDraft& draft = drafts[entry->second];
+            draft.add_span(tasks.tensors[tensor], hulls[slot]);
+            if (family.kind == static_cast<std::uint32_t>(FamilyKind::Matrix)) {
+                const auto [first, end] = window_rows(tasks, actor);
+                draft.add_rows(first, end);
+            }
+        }
+    }
+    for (BufferDraft& draft : drafts) {
+        draft.finish(plan.spans);
+        plan.inputs.push_back(draft.buffer);
+    }
+}
+
+struct TransferTime {
+    std::uint32_t slot = 0;
+    std::uint32_t delays = 0;
+};
+
+/// A value that is written in slot `producer` can leave in slots producer + 1 ... producer + slots (then it is overwritten), and is
+/// used in slot `consumer`; whole rounds in between are spent in delay buffers. As few of those as possible, then as early as possible.
+TransferTime transfer_time(std::uint32_t producer, std::uint32_t consumer, std::uint32_t slots) {
+    WEFT_CHECK(consumer > producer, "level {} reads level {}", consumer, producer);
+    const std::uint32_t latest = std::min(consumer, producer + slots);
+    const std::uint32_t delays = (consumer - latest) / slots;
+    const std::uint32_t earliest_with_it = consumer - delays * slots >= slots ? consumer - delays * slots - slots + 1 : 0;
+    const std::uint32_t leaving = std::max(producer + 1, earliest_with_it);
+    return {leaving % slots, delays};
+}
+
+void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
+    // Output buffers of each tensor.
+    std::vector<std::vector<std::uint32_t>> producers(tasks.tensors.size());
+    for (std::uint32_t o = 0; o < plan.outputs.size(); ++o) producers[plan.outputs[o].tensor.index()].push_back(o);
+    const std::uint32_t slots = plan.slots_per_round;
+    for (std::uint32_t target = 0; target < plan.inputs.size(); ++target) {
+        const RowBuffer& input = plan.inputs[target];
+        const auto wanted = std::span(plan.spans).subspan(input.first_span, input.span_count);
+        if (tasks.tensors[input.tensor.index()].producer == no_id) {
+            for (const PositionSpan& span : wanted) {
+                plan.transfers.push_back({no_id, target, span, input.level % slots, input.level / slots});
+            }
+            continue;
+        }
+        for (const std::uint32_t source : producers[input.tensor.index()]) {
+            const RowBuffer& output = plan.outputs[source];
+            const TransferTime time = transfer_time(output.level, input.level, slots);
+            const auto made = std::span(plan.spans).subspan(output.first_span, output.span_count);
+            for (std::size_t a = 0, b = 0; a < wanted.size() && b < made.size();) {
+                const std::uint32_t first = std::max(wanted[a].first, made[b].first);
+                const std::uint32_t wanted_end = wanted[a].first + wanted[a].count;
+                const std::uint32_t made_end = made[b].first + made[b].count;
+                const std::uint32_t end = std::min(wanted_end, made_end);
+                if (first < end) plan.transfers.push_back({source, target, {first, end - first}, time.slot, time.delays});
+                wanted_end <= made_end ? ++a : ++b;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> dependency_levels(const Tasks& tasks) {
+    std::vector<std::uint32_t> levels(tasks.families.size(), 0);
+    for (std::size_t f = 0; f < tasks.families.size(); ++f) {
+        const Family& family = tasks.families[f];
+        for (const std::uint32_t tensor : tasks.inputs.subspan(family.first_input, family.input_count)) {
+            const std::uint32_t producer = tasks.tensors[tensor].producer;
+            if (producer != no_id) levels[f] = std::max(levels[f], levels[producer] + 1);
+        }
+    }
+    return levels;
+}
+
+ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
+                      std::uint32_t slots_per_round) {
+    ActorPlan plan;
+    plan.slots_per_round = slots_per_round;
+    merge_lanes(tasks, lane_core, family_level, plan);
+    plan_outputs(tasks, plan);
+    plan_inputs(tasks, plan);
+    plan_transfers(tasks, plan);
+    return plan;
+}
+
+std::uint32_t span_elems(const TaskTensor& tensor, PositionSpan span) {
+    if (span.count == 0) return 0;
+    const std::uint32_t rows_crossed = (span.first + span.count - 1) / tensor.columns - span.first / tensor.columns;
+    return (span.count + rows_crossed * tensor.gap) * tensor.channels;
+}
+
+}  // namespace weft

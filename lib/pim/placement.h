@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "artifact/schedule.h"
+#include "artifact/tasks.h"
+#include "base/id.h"
+
+namespace weft {
+
+/// What a placement of lanes means on the chip: the actors, the buffers they need, and what must be moved between them. Shared by
+/// the scheduler (which prices it) and the lowering (which realises it).
+
+/// Neighbouring lanes of one family on one core, run as one loop.
+struct Actor {
+    FamilyId family;
+    CoreId core;
+    std::uint32_t first_lane = 0;
+    std::uint32_t lane_count = 0;
+    std::uint32_t first_tile = 0;
+    std::uint32_t tile_count = 0;
+    std::uint32_t first_position = 0;
+    std::uint32_t position_count = 0;
+    std::uint32_t level = 0;
+    std::uint32_t first_input = 0;      ///< into ActorPlan::actor_inputs; as many as the family has input slots
+    std::uint32_t output = 0;           ///< into ActorPlan::outputs
+};
+
+/// Rows [first_row, first_row + row_count) of a tensor in one core's local memory, with a leading gap. Rows outside the tensor are
+/// vertical padding: zero for ever.
+struct RowBuffer {
+    CoreId core;
+    TensorId tensor;
+    std::uint32_t level = 0;            ///< of the consumers (input buffers) or of the producer (output buffers)
+    std::int32_t first_row = 0;
+    std::int32_t row_count = 0;
+    std::uint32_t first_span = 0;       ///< positions really demanded or produced: into ActorPlan::spans, ascending, disjoint
+    std::uint32_t span_count = 0;
+};
+
+struct PositionSpan {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    bool operator==(const PositionSpan&) const = default;
+};
+
+/// Positions [first, first + count) of a tensor go from an output buffer (none: global memory) into an input buffer. On one core it is
+/// a local copy. `slot` is the slot within the round; after arrival the data pass `delays` further buffers, one round each.
+struct Transfer {
+    std::uint32_t source = no_id;       ///< output buffer
+    std::uint32_t target = 0;           ///< input buffer
+    PositionSpan span;
+    std::uint32_t slot = 0;
+    std::uint32_t delays = 0;
+};
+
+struct ActorPlan {
+    std::vector<Actor> actors;                  // by family, tiles ascending
+    std::vector<std::uint32_t> actor_inputs;    // input buffers
+    std::vector<RowBuffer> inputs;
+    std::vector<RowBuffer> outputs;             // one per family and core
+    std::vector<PositionSpan> spans;
+    std::vector<Transfer> transfers;            // by target, then source
+    std::uint32_t slots_per_round = 1;
+};
+
+/// Levels: each family one after its latest producer (network inputs before level 0).
+[[nodiscard]] std::vector<std::uint32_t> dependency_levels(const Tasks& tasks);
+
+/// Throws Failure(bug) where a level is not later than a producer's.
+[[nodiscard]] ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core,
+                                    std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round);
+
+/// Elements that a run of positions takes in local or global memory, gaps between included.
+[[nodiscard]] std::uint32_t span_elems(const TaskTensor& tensor, PositionSpan span);
+
+}  // namespace weft

@@ -1,0 +1,82 @@
+#include "lower/pim/memory_plan.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace weft::lower_pim {
+namespace {
+
+RowAddress allocate_rows(const RowBuffer& buffer, const TaskTensor& tensor, LocalMemory& memory) {
+    const std::int64_t lead = std::int64_t{tensor.gap} * tensor.channels;
+    const std::int64_t pitch = std::int64_t{tensor.columns + tensor.gap} * tensor.channels;
+    const std::int32_t start = memory.allocate(lead + pitch * buffer.row_count);
+    return {start + narrow<std::int32_t>(lead), buffer.first_row};
+}
+
+std::int64_t spans_elems(const Tasks& tasks, const ActorPlan& plan, const RowBuffer& buffer) {
+    std::int64_t elems = 0;
+    for (std::uint32_t s = buffer.first_span; s < buffer.first_span + buffer.span_count; ++s) {
+        elems += span_elems(tasks.tensors[buffer.tensor.index()], plan.spans[s]);
+    }
+    return elems;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t core_count) {
+    MemoryPlan memory;
+    for (std::uint32_t c = 0; c < core_count; ++c) memory.cores.emplace_back(CoreId(c));
+    for (const RowBuffer& buffer : plan.inputs) {
+        memory.inputs.push_back(
+            allocate_rows(buffer, tasks.tensors[buffer.tensor.index()], memory.cores[buffer.core.index()]));
+    }
+    for (const RowBuffer& buffer : plan.outputs) {
+        memory.outputs.push_back(
+            allocate_rows(buffer, tasks.tensors[buffer.tensor.index()], memory.cores[buffer.core.index()]));
+    }
+    memory.delays.assign(plan.inputs.size(), 0);
+    for (const Transfer& transfer : plan.transfers) memory.delays[transfer.target] = transfer.delays;
+    for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+        memory.first_stage.push_back(narrow<std::uint32_t>(memory.stage_address.size()));
+        const std::int64_t elems = memory.delays[i] == 0 ? 0 : spans_elems(tasks, plan, plan.inputs[i]);
+        for (std::uint32_t stage = 0; stage < memory.delays[i]; ++stage) {
+            memory.stage_address.push_back(memory.cores[plan.inputs[i].core.index()].allocate(elems));
+        }
+    }
+    std::vector<std::int32_t> scratch(core_count, 0);
+    for (const Actor& actor : plan.actors) {
+        std::int32_t& most = scratch[actor.core.index()];
+        most = std::max(most, static_cast<std::int32_t>(tasks.families[actor.family.index()].scratch_elems));
+    }
+    for (std::uint32_t c = 0; c < core_count; ++c) memory.scratch.push_back(memory.cores[c].allocate(scratch[c]));
+    return memory;
+}
+
+std::int32_t position_address(const RowAddress& rows, const TaskTensor& tensor, std::uint32_t position) {
+    const auto row = static_cast<std::int32_t>(position / tensor.columns);
+    const auto column = static_cast<std::int32_t>(position % tensor.columns);
+    const auto pitch = static_cast<std::int32_t>((tensor.columns + tensor.gap) * tensor.channels);
+    return rows.base + (row - rows.first_row) * pitch + column * static_cast<std::int32_t>(tensor.channels);
+}
+
+std::int32_t stage_address(const Tasks& tasks, const ActorPlan& plan, const MemoryPlan& memory, std::uint32_t input,
+                           std::uint32_t stage, PositionSpan span) {
+    const RowBuffer& buffer = plan.inputs[input];
+    const TaskTensor& tensor = tasks.tensors[buffer.tensor.index()];
+    std::int64_t address = memory.stage_address[memory.first_stage[input] + stage];
+    for (std::uint32_t s = buffer.first_span; s < buffer.first_span + buffer.span_count; ++s) {
+        const PositionSpan& held = plan.spans[s];
+        if (span.first >= held.first && span.first + span.count <= held.first + held.count) {
+            // As in the row buffer: distance from the span's first position, gaps included.
+            const RowAddress rows{0, 0};
+            return narrow<std::int32_t>(address + position_address(rows, tensor, span.first) -
+                                        position_address(rows, tensor, held.first));
+        }
+        address += span_elems(tensor, held);
+    }
+    WEFT_CHECK(false, "positions {}..{} are not demanded", span.first, span.first + span.count);
+    return 0;
+}
+
+}  // namespace weft::lower_pim

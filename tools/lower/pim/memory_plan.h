@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "artifact/target.h"
+#include "pim/kernel.h"
+#include "pim/local_memory.h"
+#include "pim/placement.h"
+
+namespace weft::lower_pim {
+
+/// Addresses of everything that an ActorPlan needs in the cores' local memories.
+struct MemoryPlan {
+    std::vector<LocalMemory> cores;
+    std::vector<RowAddress> inputs;               // per input buffer
+    std::vector<RowAddress> outputs;              // per output buffer
+    std::vector<std::int32_t> scratch;            // per core
+    std::vector<std::uint32_t> delays;            // per input buffer: delay buffers before it
+    std::vector<std::uint32_t> first_stage;       // per input buffer: into stage_address (delays entries)
+    std::vector<std::int32_t> stage_address;      // delay buffers: the input buffer's spans one after another
+};
+
+[[nodiscard]] MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t core_count);
+
+/// Where positions from `position` on stand in a row buffer.
+[[nodiscard]] std::int32_t position_address(const RowAddress& rows, const TaskTensor& tensor, std::uint32_t position);
+
+/// Where the positions of `span` (within one span of the input buffer) stand in delay buffer `stage` (0 is the first).
+[[nodiscard]] std::int32_t stage_address(const Tasks& tasks, const ActorPlan& plan, const MemoryPlan& memory, std::uint32_t input,
+                                         std::uint32_t stage, PositionSpan span);
+
+}  // namespace weft::lower_pim

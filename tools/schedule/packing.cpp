@@ -1,0 +1,200 @@
+#include "schedule/packing.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace weft {
+namespace {
+
+constexpr std::uint16_t unplaced = 0xffffU;
+
+struct CoreRoom {
+    std::int64_t time_ns = 0;
+    std::int64_t crossbars = 0;
+    std::uint32_t last_family = no_id;   ///< resident already: no more crossbars, no new band
+};
+
+class Packer {
+public:
+    Packer(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns)
+        : tasks_(tasks),
+          workload_(workload),
+          rooms_(workload.core_count, {limit_ns, workload.core_crossbars, no_id}),
+          placement_(tasks.lanes.size(), unplaced) {}
+
+    /// As many lanes of the family from `lane` on as fit the core; the next lane.
+    std::uint32_t place(std::uint32_t family, std::uint32_t lane, std::uint32_t core) {
+        const FamilyLoad& load = workload_.families[family];
+        CoreRoom& room = rooms_[core];
+        const std::uint32_t end = tasks_.families[family].first_lane + tasks_.families[family].lane_count;
+        const bool resident = room.last_family == family;
+        if (!resident && room.crossbars < load.crossbars) return lane;
+        std::int64_t time = room.time_ns - (resident ? 0 : load.band_ns);
+        const std::uint32_t first = lane;
+        while (lane < end && workload_.lane_ns[lane] <= time) {
+            time -= workload_.lane_ns[lane];
+            placement_[lane++] = narrow<std::uint16_t>(core);
+        }
+        if (lane == first) return lane;
+        room.time_ns = time;
+        if (!resident) room.crossbars -= load.crossbars;
+        room.last_family = family;
+        return lane;
+    }
+
+    /// Core with most time left that has the crossbars, or none.
+    [[nodiscard]] std::uint32_t roomiest(std::uint32_t family) const {
+        std::uint32_t best = no_id;
+        for (std::uint32_t c = 0; c < rooms_.size(); ++c) {
+            if (rooms_[c].crossbars < workload_.families[family].crossbars) continue;
+            if (best == no_id || rooms_[c].time_ns > rooms_[best].time_ns) best = c;
+        }
+        return best;
+    }
+
+    [[nodiscard]] std::uint32_t lanes_end(std::uint32_t family) const {
+        return tasks_.families[family].first_lane + tasks_.families[family].lane_count;
+    }
+    [[nodiscard]] LanePlacement take() { return std::move(placement_); }
+
+private:
+    const Tasks& tasks_;
+    const Workload& workload_;
+    std::vector<CoreRoom> rooms_;
+    LanePlacement placement_;
+};
+
+}  // namespace
+
+void refuse_packing(const Workload& workload) {
+    std::uint64_t crossbars = 0;
+    for (const FamilyLoad& load : workload.families) crossbars += load.crossbars;
+    refuse(
+        "no placement was found: the weights need {} crossbars in pieces, the target has {} cores x {}; this is no proof that none "
+        "exists. Use a larger chip or a smaller network",
+        crossbars, workload.core_count, workload.core_crossbars);
+}
+
+std::optional<LanePlacement> pack_ordered(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
+    Packer packer(tasks, workload, limit_ns);
+    std::uint32_t core = 0;
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        std::uint32_t lane = tasks.families[f].first_lane;
+        const std::uint32_t end = packer.lanes_end(f);
+        while (lane < end && core < workload.core_count) {
+            lane = packer.place(f, lane, core);
+            if (lane < end) ++core;
+        }
+        // The dependency tail: cores are used up, the rest goes where there is room.
+        for (std::uint32_t c = 0; c < workload.core_count && lane < end; ++c) lane = packer.place(f, lane, c);
+        if (lane < end) return std::nullopt;
+    }
+    return packer.take();
+}
+
+std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
+    Packer packer(tasks, workload, limit_ns);
+    std::vector<std::uint32_t> order(tasks.families.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        const FamilyLoad& x = workload.families[a];
+        const FamilyLoad& y = workload.families[b];
+        return x.crossbars != y.crossbars ? x.crossbars > y.crossbars : x.work_ns > y.work_ns;
+    });
+    for (const std::uint32_t f : order) {
+        std::uint32_t lane = tasks.families[f].first_lane;
+        while (lane < packer.lanes_end(f)) {
+            const std::uint32_t core = packer.roomiest(f);
+            if (core == no_id) return std::nullopt;
+            const std::uint32_t next = packer.place(f, lane, core);
+            if (next == lane) return std::nullopt;   // the core with most time left has too little
+            lane = next;
+        }
+    }
+    return packer.take();
+}
+
+namespace {
+
+/// A run of lanes of one family on one core.
+struct Band {
+    std::uint32_t first_lane = 0;
+    std::uint32_t lane_count = 0;
+    std::uint16_t core = 0;
+    std::int64_t work_ns = 0;
+};
+
+std::vector<Band> bands_of(const Tasks& tasks, const Family& family, const LanePlacement& placement) {
+    std::vector<Band> bands;
+    for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
+        if (bands.empty() || bands.back().core != placement[l]) bands.push_back({l, 0, placement[l], 0});
+        ++bands.back().lane_count;
+        bands.back().work_ns += static_cast<std::int64_t>(tasks.lanes[l].work_ns);
+    }
+    return bands;
+}
+
+/// One round of moving borders. `busy` per core; `movable` per core: work in families that have more than one band.
+void move_borders(const Tasks& tasks, const CoreLoads& loads, LanePlacement& placement) {
+    const std::int64_t mean =
+        std::accumulate(loads.busy_ns.begin(), loads.busy_ns.end(), std::int64_t{0}) / static_cast<std::int64_t>(loads.busy_ns.size());
+    std::vector<std::int64_t> movable(loads.busy_ns.size(), 0);
+    std::vector<std::vector<Band>> all;
+    for (const Family& family : tasks.families) {
+        all.push_back(bands_of(tasks, family, placement));
+        if (all.back().size() < 2) continue;
+        for (const Band& band : all.back()) movable[band.core] += band.work_ns;
+    }
+    for (const auto& bands : all) {
+        if (bands.size() < 2) continue;
+        std::int64_t total = 0;
+        std::int64_t wanted_total = 0;
+        std::vector<std::int64_t> wanted;
+        for (const Band& band : bands) {
+            const std::int64_t lack = mean - loads.busy_ns[band.core];
+            // The core's lack of work is shared among its movable bands by their size; not the whole step, which would oscillate.
+            const std::int64_t change = multiply_divide(lack * 7 / 10, band.work_ns, std::max<std::int64_t>(1, movable[band.core]));
+            wanted.push_back(std::max<std::int64_t>(0, band.work_ns + change));
+            wanted_total += wanted.back();
+            total += band.work_ns;
+        }
+        if (wanted_total == 0) continue;
+        // Cut the lanes anew where the cumulated wishes, scaled to the family's work, end.
+        std::uint32_t lane = bands.front().first_lane;
+        const std::uint32_t end = bands.back().first_lane + bands.back().lane_count;
+        std::int64_t wished = 0;
+        std::int64_t done = 0;
+        for (std::size_t b = 0; b < bands.size(); ++b) {
+            wished += wanted[b];
+            const std::int64_t border = multiply_divide(wished, total, wanted_total);
+            while (lane < end && (b + 1 == bands.size() ||
+                                  done + static_cast<std::int64_t>(tasks.lanes[lane].work_ns) / 2 < border)) {
+                done += static_cast<std::int64_t>(tasks.lanes[lane].work_ns);
+                placement[lane++] = bands[b].core;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+LanePlacement balance_bands(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement,
+                            std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round) {
+    constexpr int rounds = 8;
+    LanePlacement best = placement;
+    std::int64_t best_busy = 0;
+    for (int round = 0; round <= rounds; ++round) {
+        const CoreLoads loads = measure_cores(tasks, target, timing, placement, family_level, slots_per_round);
+        const std::int64_t busiest = *std::max_element(loads.busy_ns.begin(), loads.busy_ns.end());
+        if (round == 0 || busiest < best_busy) {
+            best = placement;
+            best_busy = busiest;
+        }
+        if (round < rounds) move_borders(tasks, loads, placement);
+    }
+    return best;
+}
+
+}  // namespace weft

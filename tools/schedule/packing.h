@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedule/workload.h"
+
+namespace weft {
+
+/// Lanes to cores. Lanes of one family on one core share its weights; bands of neighbouring lanes stay together.
+using LanePlacement = std::vector<std::uint16_t>;
+
+/// Candidate zero: families in dependency order, core after core, each core filled to `limit_ns`; what is left over (the dependency
+/// tail) goes to the first cores that have room. None where that does not fit.
+[[nodiscard]] std::optional<LanePlacement> pack_ordered(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns);
+
+/// Families that need most crossbars first, each on the core with most time left: a family that fits one core whole stays whole, others
+/// take all the time left on one core after another. Families without weights come last. None where that does not fit.
+[[nodiscard]] std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns);
+
+/// The placement of the smallest limit at which `pack` succeeds: scanned upwards by 1 % from the work bound (success is not monotone),
+/// then bisected inside the last step. Refuses where even an unlimited time does not help.
+template <class Pack>
+[[nodiscard]] LanePlacement smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack);
+
+/// Move the borders between neighbouring bands so that busy times (exact communication included) come closer to their mean. Keeps the
+/// best of a few rounds.
+[[nodiscard]] LanePlacement balance_bands(const Tasks& tasks, const Target& target, const PimTiming& timing,
+                                          LanePlacement placement, std::span<const std::uint32_t> family_level,
+                                          std::uint32_t slots_per_round);
+
+}  // namespace weft
+
+#include "schedule/packing_search.h"

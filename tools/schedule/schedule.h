@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "artifact/schedule.h"
+#include "artifact/target.h"
+#include "artifact/tasks.h"
+
+namespace weft {
+
+struct ScheduleOptions {
+    ScheduleMode mode = ScheduleMode::Throughput;
+    /// Pipeline stages: inferences that are under way at once. 0: as many as the network has dependency levels.
+    std::uint32_t stages = 0;
+    /// Rounds of pipeline depth at most; 0 keeps one inference per round.
+    std::uint32_t max_depth = 0xffffffffU;
+    /// Moves of the placement search per core.
+    std::uint32_t placement_moves_per_core = 2000;
+};
+
+/// Candidate schedules, all verified against the target's capacity, candidate zero first. Refuses (Failure) with what the network
+/// needs and what the chip has where it does not fit.
+[[nodiscard]] std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& target, const ScheduleOptions& options,
+                                                          Hash128 tasks_hash);
+
+}  // namespace weft

@@ -1,0 +1,129 @@
+#include "schedule/workload.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/checked.h"
+#include "pim/placement.h"
+
+namespace weft {
+namespace {
+
+/// Nanoseconds per 1024 elements at both ends of a message, from one large message.
+struct CommunicationRates {
+    std::int64_t send = 0;
+    std::int64_t receive = 0;
+};
+
+CommunicationRates communication_rates(const Target& target, const PimTiming& timing) {
+    if (target.core_count < 2) return {};
+    constexpr std::uint32_t sample = 4096;
+    const CoreId a(0);
+    const CoreId b(target.core_count / 2);
+    return {timing.send_ns(a, b, sample) / 4, timing.recv_ns(a, b, sample) / 4};
+}
+
+std::uint32_t reader_count(const Tasks& tasks, std::uint32_t tensor) {
+    return narrow<std::uint32_t>(std::count(tasks.inputs.begin(), tasks.inputs.end(), tensor));
+}
+
+}  // namespace
+
+Workload measure_workload(const Tasks& tasks, const Target& target, const PimTiming& timing) {
+    const CommunicationRates rates = communication_rates(target, timing);
+    Workload workload;
+    workload.core_count = target.core_count;
+    workload.core_crossbars = target.core.crossbar_count;
+    workload.lane_ns.reserve(tasks.lanes.size());
+    for (const Family& family : tasks.families) {
+        FamilyLoad load;
+        load.crossbars = family.crossbars;
+        const TaskTensor& output = tasks.tensors[family.output];
+        const std::int64_t sends = std::int64_t{reader_count(tasks, family.output)} * output.channels * rates.send;
+        // Inputs: a neighbouring lane shares rows, so that a lane's own part is what its first position adds to the one before.
+        for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
+            const Lane& lane = tasks.lanes[l];
+            std::int64_t received = 0;
+            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
+                const TaskTensor& input = tasks.tensors[tasks.inputs[family.first_input + demand.input]];
+                const std::int64_t positions = std::int64_t{input.rows} * input.columns;
+                const std::int64_t share = ceil_divide<std::int64_t>(positions * lane.position_count,
+                                                                     std::int64_t{output.rows} * output.columns);
+                received += std::min<std::int64_t>(share, demand.position_count) * input.channels * rates.receive;
+                if (l == family.first_lane) {
+                    load.band_ns += std::max<std::int64_t>(0, demand.position_count - share) * input.channels * rates.receive / 1024;
+                }
+            }
+            const std::int64_t ns = static_cast<std::int64_t>(lane.work_ns) + (received + sends * lane.position_count) / 1024;
+            workload.lane_ns.push_back(ns);
+            load.work_ns = checked_add(load.work_ns, ns);
+        }
+        workload.total_ns = checked_add(workload.total_ns, load.work_ns);
+        workload.families.push_back(load);
+    }
+    return workload;
+}
+
+void require_capacity(const Tasks& tasks, const Workload& workload) {
+    std::uint64_t needed = 0;
+    for (std::size_t f = 0; f < workload.families.size(); ++f) {
+        const std::uint32_t crossbars = workload.families[f].crossbars;
+        needed += crossbars;
+        if (crossbars > workload.core_crossbars) {
+            refuse("'{}' needs {} crossbars on one core, the target's cores have {}",
+                   pool_text(tasks.name_pool, tasks.families[f].name), crossbars, workload.core_crossbars);
+        }
+    }
+    const std::uint64_t available = std::uint64_t{workload.core_count} * workload.core_crossbars;
+    if (needed > available) {
+        refuse("the network needs at least {} crossbars, the target has {} ({} cores x {}); use a larger chip or a smaller network",
+               needed, available, workload.core_count, workload.core_crossbars);
+    }
+}
+
+CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTiming& timing,
+                        std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
+                        std::uint32_t slots_per_round) {
+    CoreLoads loads;
+    loads.busy_ns.assign(target.core_count, 0);
+    loads.lane_ns.assign(target.core_count, 0);
+    loads.crossbars.assign(target.core_count, 0);
+    const ActorPlan plan = plan_actors(tasks, lane_core, family_level, slots_per_round);
+    std::vector<std::uint32_t> last_family(target.core_count, no_id);
+    for (const Actor& actor : plan.actors) {
+        const Family& family = tasks.families[actor.family.index()];
+        const auto core = actor.core.index();
+        for (const Lane& lane : tasks.lanes.subspan(actor.first_lane, actor.lane_count)) {
+            loads.lane_ns[core] += static_cast<std::int64_t>(lane.work_ns);
+        }
+        if (last_family[core] != actor.family.value) loads.crossbars[core] += family.crossbars;
+        last_family[core] = actor.family.value;
+        const TaskTensor& output = tasks.tensors[family.output];
+        if (output.output_port != no_id) {
+            loads.busy_ns[core] +=
+                timing.store_ns(actor.core, span_elems(output, {actor.first_position, actor.position_count}));
+        }
+    }
+    for (const Transfer& transfer : plan.transfers) {
+        const RowBuffer& input = plan.inputs[transfer.target];
+        const std::uint32_t elems = span_elems(tasks.tensors[input.tensor.index()], transfer.span);
+        std::int64_t& busy = loads.busy_ns[input.core.index()];
+        busy += transfer.delays * timing.copy_ns(elems);
+        if (transfer.source == no_id) {
+            busy += timing.load_ns(input.core, elems);
+        } else if (const CoreId from = plan.outputs[transfer.source].core; from == input.core) {
+            busy += timing.copy_ns(elems);
+        } else {
+            busy += timing.recv_ns(from, input.core, elems);
+            loads.busy_ns[from.index()] += timing.send_ns(from, input.core, elems);
+            const std::uint32_t latency_ps =
+                target.link_latency_ps[from.index() * (target.core_count + 1U) + input.core.index()];
+            loads.transfer_flits_ps +=
+                std::int64_t{ceil_divide(elems, target.network.bus_width_bytes)} * latency_ps;
+        }
+    }
+    for (std::size_t c = 0; c < loads.busy_ns.size(); ++c) loads.busy_ns[c] += loads.lane_ns[c];
+    return loads;
+}
+
+}  // namespace weft

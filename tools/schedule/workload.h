@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "artifact/target.h"
+#include "artifact/tasks.h"
+#include "pim/timing.h"
+
+namespace weft {
+
+/// What packing needs to know of a family, from the .tasks, communication estimated from the shapes.
+struct FamilyLoad {
+    std::uint32_t crossbars = 0;
+    std::int64_t work_ns = 0;            ///< all lanes, communication included
+    std::int64_t band_ns = 0;            ///< paid once by every core that works on the family: rows shared with neighbours
+};
+
+struct Workload {
+    std::vector<FamilyLoad> families;
+    std::vector<std::int64_t> lane_ns;   ///< per lane, communication included
+    std::int64_t total_ns = 0;
+    std::uint32_t core_count = 0;
+    std::uint32_t core_crossbars = 0;
+};
+
+[[nodiscard]] Workload measure_workload(const Tasks& tasks, const Target& target, const PimTiming& timing);
+
+/// Refuses (Failure) where no packing can exist: a family that no core holds, or more crossbars than the chip has.
+void require_capacity(const Tasks& tasks, const Workload& workload);
+
+/// Busy time of every core for one inference under a placement: lanes, and every transfer that the placement causes.
+struct CoreLoads {
+    std::vector<std::int64_t> busy_ns;
+    std::vector<std::int64_t> lane_ns;
+    std::vector<std::uint32_t> crossbars;    ///< union of resident families
+    std::int64_t transfer_flits_ps = 0;      ///< sum of flits * link latency
+};
+
+[[nodiscard]] CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTiming& timing,
+                                      std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
+                                      std::uint32_t slots_per_round);
+
+}  // namespace weft
