@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "pim/timing.h"
+#include "prepare/draft.h"
+
+namespace weft::preparation {
+
+/// What the passes must know about the chip.
+struct ChipFacts {
+    explicit ChipFacts(const Target& target);
+
+    PimTiming timing;
+    std::uint32_t core_count;
+    std::uint32_t crossbar_rows;
+    std::uint32_t crossbars_per_core;
+    std::uint32_t results_per_crossbar;
+};
+
+/// Nanoseconds of one tile by kind of work, register loads included; core idle, operands in local memory.
+struct TileCost {
+    std::int64_t mvmul_ns = 0;
+    std::int64_t add_ns = 0;        ///< partial sums of strips
+    std::int64_t copy_ns = 0;       ///< gathers, moves
+    std::int64_t step_ns = 0;       ///< pointwise steps and pools
+    [[nodiscard]] std::int64_t total() const { return mvmul_ns + add_ns + copy_ns + step_ns; }
+};
+
+/// Strips of one matrix tile, without steps.
+[[nodiscard]] TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t output_channels, const ChipFacts& chip);
+
+}  // namespace weft::preparation

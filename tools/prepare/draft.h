@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "artifact/tasks.h"
+#include "prepare/layout.h"
+
+namespace weft::preparation {
+
+/// A logical tensor seen in the pixels of a task tensor.
+struct View {
+    std::uint32_t tensor = 0xffffffffU;
+    Layout layout;
+    bool operator==(const View&) const = default;
+};
+
+/// The matrix of a Conv or Linear family: row (kernel row a, kernel column b, input channel c of its group) and column (output
+/// channel m) is weight[a * row_stride + b * column_stride + c * channel_stride + m], m running over all groups.
+struct MatrixSpec {
+    std::uint32_t weight = 0;
+    std::uint32_t groups = 1;
+    std::uint32_t inputs_per_group = 0;
+    std::uint32_t outputs_per_group = 0;
+    std::uint32_t row_stride = 0;
+    std::uint32_t column_stride = 0;
+    std::uint32_t channel_stride = 0;
+};
+
+/// One source of a move: the element of flattened index sum_j maps[j][coordinate j] * strides[j], nothing where a map says -1.
+/// An empty map is the identity.
+struct MoveSource {
+    std::uint32_t input = 0;                                // slot of the family
+    Layout layout;
+    std::vector<std::uint64_t> strides;                     // per axis of the output's shape
+    std::vector<std::vector<std::int32_t>> maps;            // per axis
+};
+
+struct MoveSpec {
+    std::vector<std::uint32_t> dims;                        // the output's logical shape
+    Layout layout;                                          // and its pixels
+    std::vector<MoveSource> sources;
+    float fill = 0;
+};
+
+/// One strip of a matrix family with everything the artifact says about it.
+struct MappedStrip {
+    std::vector<Piece> pieces;
+    std::vector<StripTarget> targets;
+    std::vector<MatrixBlock> blocks;
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    std::uint32_t crossbars = 0;
+};
+
+/// A family before its CSR ranges exist. `row` holds kind, output, window geometry and pool mode only.
+struct DraftFamily {
+    std::string name;
+    Family row;
+    std::vector<std::uint32_t> inputs;                      // task tensors
+    std::vector<Step> steps;
+    std::uint32_t matrix = 0xffffffffU;                     // into Draft::matrices
+    std::uint32_t move = 0xffffffffU;                       // into Draft::moves
+    std::vector<MappedStrip> strips;                        // after mapping
+};
+
+/// What the passes work on: tables that only grow, in topological order of families.
+struct Draft {
+    std::vector<TaskTensor> tensors;
+    std::vector<DraftFamily> families;
+    std::vector<MatrixSpec> matrices;
+    std::vector<MoveSpec> moves;
+    std::vector<TaskConstant> constants;
+    std::vector<Weight> weights;
+    std::vector<std::uint32_t> graph_inputs;
+    std::vector<std::uint32_t> graph_outputs;
+};
+
+[[nodiscard]] inline Layout layout_of(const TaskTensor& tensor) {
+    return {tensor.rows, tensor.columns, tensor.channels, tensor.row_stride, tensor.column_stride, tensor.channel_stride};
+}
+
+/// Append a tensor of that layout; returns its id. `producer` is set by the caller who knows it.
+inline std::uint32_t add_tensor(Draft& draft, std::uint32_t graph_tensor, const Layout& layout, std::uint32_t producer) {
+    TaskTensor row;
+    row.graph_tensor = graph_tensor;
+    row.rows = layout.rows;
+    row.columns = layout.columns;
+    row.channels = layout.channels;
+    row.row_stride = layout.row_stride;
+    row.column_stride = layout.column_stride;
+    row.channel_stride = layout.channel_stride;
+    row.producer = producer;
+    row.output_port = 0xffffffffU;
+    draft.tensors.push_back(row);
+    return static_cast<std::uint32_t>(draft.tensors.size() - 1);
+}
+
+}  // namespace weft::preparation

@@ -1,0 +1,96 @@
+#include "prepare/layout.h"
+
+#include <algorithm>
+
+#include "base/failure.h"
+
+namespace weft::preparation {
+
+Place Layout::place(std::uint64_t index) const {
+    struct Axis {
+        std::uint32_t stride;
+        std::uint32_t Place::*digit;
+    };
+    std::array<Axis, 3> axes{{{row_stride, &Place::row}, {column_stride, &Place::column}, {channel_stride, &Place::channel}}};
+    std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
+    Place result;
+    for (const Axis& axis : axes) {
+        if (axis.stride == 0) continue;
+        result.*axis.digit = static_cast<std::uint32_t>(index / axis.stride);
+        index %= axis.stride;
+    }
+    return result;
+}
+
+Layout normalized(Layout layout) {
+    if (layout.rows == 1) layout.row_stride = 0;
+    if (layout.columns == 1) layout.column_stride = 0;
+    if (layout.channels == 1) layout.channel_stride = 0;
+    return layout;
+}
+
+Layout image_layout(std::uint32_t channels, std::uint32_t rows, std::uint32_t columns) {
+    return normalized({rows, columns, channels, columns, 1, rows * columns});
+}
+
+Layout default_layout(std::span<const std::uint32_t> dims) {
+    if (dims.size() == 4 && dims[0] == 1) return image_layout(dims[1], dims[2], dims[3]);
+    Layout layout;
+    if (dims.empty()) return layout;
+    layout.channels = dims.back();
+    for (const std::uint32_t dim : dims.first(dims.size() - 1)) layout.rows *= dim;
+    layout.row_stride = layout.channels;
+    layout.channel_stride = 1;
+    return normalized(layout);
+}
+
+std::vector<std::uint64_t> row_major_strides(std::span<const std::uint32_t> dims) {
+    std::vector<std::uint64_t> strides(dims.size(), 1);
+    for (std::size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * dims[axis];
+    return strides;
+}
+
+std::optional<Layout> transposed(const Layout& layout, std::span<const std::uint32_t> dims, std::span<const std::int32_t> perm) {
+    const auto strides = row_major_strides(dims);
+    std::vector<std::uint32_t> output_dims;
+    for (const std::int32_t axis : perm) output_dims.push_back(dims[static_cast<std::size_t>(axis)]);
+    const auto output_strides = row_major_strides(output_dims);
+    std::vector<std::uint64_t> stride_of_input_axis(dims.size(), 0);
+    for (std::size_t axis = 0; axis < perm.size(); ++axis) stride_of_input_axis[static_cast<std::size_t>(perm[axis])] = output_strides[axis];
+    const auto step = linear_form(layout, [&](Place place) {
+        std::uint64_t rest = layout.logical(place);
+        std::uint64_t index = 0;
+        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+            index += rest / strides[axis] * stride_of_input_axis[axis];
+            rest %= strides[axis];
+        }
+        return index;
+    });
+    if (!step) return std::nullopt;
+    Layout result = layout;
+    result.row_stride = static_cast<std::uint32_t>((*step)[0]);
+    result.column_stride = static_cast<std::uint32_t>((*step)[1]);
+    result.channel_stride = static_cast<std::uint32_t>((*step)[2]);
+    return result;
+}
+
+BroadcastIndex::BroadcastIndex(std::span<const std::uint32_t> dims, std::span<const std::uint32_t> operand_dims)
+    : dims_(dims.begin(), dims.end()), operand_strides_(dims.size(), 0) {
+    WEFT_CHECK(operand_dims.size() <= dims.size());
+    const auto strides = row_major_strides(operand_dims);
+    const std::size_t shift = dims.size() - operand_dims.size();
+    for (std::size_t axis = 0; axis < operand_dims.size(); ++axis) {
+        if (operand_dims[axis] > 1) operand_strides_[axis + shift] = strides[axis];
+    }
+}
+
+std::uint64_t BroadcastIndex::operator()(std::uint64_t index) const {
+    std::uint64_t result = 0;
+    for (std::size_t axis = dims_.size(); axis-- > 0;) {
+        result += index % dims_[axis] * operand_strides_[axis];
+        index /= dims_[axis];
+    }
+    return result;
+}
+
+}  // namespace weft::preparation

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "prepare/cost.h"
+#include "prepare/draft.h"
+
+namespace weft::preparation {
+
+/// A Conv or Linear of one output position per tile, ready to be mapped.
+struct MatrixProblem {
+    MatrixSpec spec;
+    Family window;                      ///< kernel, dilation
+    std::uint32_t input_channels = 0;   ///< of the input's pixels
+
+    [[nodiscard]] std::uint32_t output_channels() const { return spec.groups * spec.outputs_per_group; }
+};
+
+/// How the elements of a window become strips.
+enum class StripForm : std::uint8_t {
+    rows,       ///< every contiguous segment of the window in pieces of its own, read in place
+    gather,     ///< the whole window copied densely
+    mixed       ///< full pieces in place, what remains of the segments gathered
+};
+[[nodiscard]] std::string_view form_name(StripForm form);
+
+/// One way to map a problem: which groups share a strip (all of them in dense layers), and the form.
+struct MappingChoice {
+    std::uint32_t groups_per_block = 1;
+    StripForm form = StripForm::rows;
+};
+
+/// Groups [first_group, first_group + group_count) together, or, in layers of one group, outputs [first_output, first_output +
+/// output_count) of all inputs.
+struct ChannelBlock {
+    std::uint32_t first_group = 0;
+    std::uint32_t group_count = 1;
+    std::uint32_t first_output = 0;
+    std::uint32_t output_count = 0;
+};
+
+/// The strips of one block of channels under a choice, in the order of the window's elements.
+[[nodiscard]] std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, StripForm form, const ChipFacts& chip);
+
+/// The blocks that a choice cuts a layer's outputs into.
+[[nodiscard]] std::vector<ChannelBlock> channel_blocks(const MatrixProblem& problem, std::uint32_t groups_per_block);
+
+/// The mappings worth comparing: rows, gather and mixed for a few block sizes. Duplicates removed.
+[[nodiscard]] std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, const ChipFacts& chip);
+
+}  // namespace weft::preparation
