@@ -1,0 +1,82 @@
+# The front door.
+#
+#   make                                   build everything (build/release/bin)
+#   make demo                              ResNet-18 on a 168-core chip: compile, check, predict
+#   make test                              all tests
+#   make bench                             figures of speed and quality; build/bench/summary.json
+#   make MODEL=net.onnx CHIP=chip.json OUT=dir        compile one network into dir
+#   make measure MODELS="resnet18 my.onnx" CHIP=path  the figures of chosen networks
+#   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator
+#   make install PREFIX=/usr/local
+#
+# Make runs as many jobs as there are processors; JOBS=n changes that. V=1 prints whole commands.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+PRESET ?= release
+JOBS ?= $(shell nproc)
+BUILD := build/$(PRESET)
+BIN := $(BUILD)/bin
+CHIP ?= targets/isaac-168x96.json
+PREFIX ?= /usr/local
+CMAKE_FLAGS ?=
+
+.PHONY: all build compile demo test bench measure check-pimsim reference install clean help
+.DEFAULT_GOAL := all
+
+ifneq ($(MODEL),)
+all: compile
+else
+all: build
+endif
+
+# Says what it installs and asks for root; does nothing where all is there.
+build/.dependencies: scripts/install-dependencies
+	@scripts/install-dependencies
+	@mkdir -p build && touch $@
+
+$(BUILD)/build.ninja: CMakePresets.json | build/.dependencies
+	cmake --preset $(PRESET) $(CMAKE_FLAGS)
+
+build: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS)
+
+# One network. A stage named on the command line (LOWER=./my-lower) replaces weft's own.
+OUT ?= out
+compile: build
+	@scripts/compile --bin $(BIN) --jobs $(JOBS) --model '$(MODEL)' --chip '$(CHIP)' --out '$(OUT)'
+
+demo: build
+	@scripts/demo --bin $(BIN) --jobs $(JOBS) --out build/demo
+
+# ONNX Runtime, the numeric reference of the tests. Without Node.js or network the tests use weft's own reference and say so.
+reference:
+	@scripts/install-reference
+
+test: build reference
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+bench: build
+	@scripts/measure --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/bench $(if $(MODELS),--models '$(MODELS)')
+	@scripts/bench-stages --bin $(BIN) --out build/bench
+
+measure: build
+	@scripts/measure --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/measure --models '$(MODELS)'
+
+check-pimsim: build
+	@scripts/check-pimsim --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/pimsim --simulator '$(PIMSIM)' \
+	  $(if $(PIMSIM_MODELS),--models '$(PIMSIM_MODELS)') $(if $(PIMSIM_SECONDS),--seconds $(PIMSIM_SECONDS))
+
+install: build
+	cmake --install $(BUILD) --prefix '$(PREFIX)'
+	install -d '$(PREFIX)/share/weft/pipelines' '$(PREFIX)/share/weft/targets'
+	install -m 644 pipelines/*.mk '$(PREFIX)/share/weft/pipelines'
+	install -m 644 targets/*.json '$(PREFIX)/share/weft/targets'
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n '3,12s/^# \{0,2\}//p' Makefile
