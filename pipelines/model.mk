@@ -88,9 +88,12 @@ ifeq ($(filter clean,$(MAKECMDGOALS)),)
 include .weft/$(NAME).candidates.mk
 endif
 
-# No prerequisites: runs only where a schedule was deleted.
-$(CANDIDATES:%=%.sched) &:
-	@rm -f $(NAME).cands && $(MAKE) --no-print-directory -f '$(firstword $(MAKEFILE_LIST))' $(NAME).cands
+# Where a schedule was deleted, the scheduler must run again.
+schedules := $(CANDIDATES:%=%.sched)
+ifneq ($(filter-out $(wildcard $(schedules)),$(schedules)),)
+$(shell rm -f $(NAME).cands)
+endif
+$(schedules): ;
 
 # The candidate list is the last file that the scheduler writes, so it is what is newer than an old program.
 $(CANDIDATES:%=%.prog): %.prog: %.sched $(NAME).cands $(NAME).tasks $(NAME).target $(call inputs_of,lower)
