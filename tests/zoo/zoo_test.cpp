@@ -32,9 +32,9 @@ TEST_CASE("parameter counts are the published ones") {
         {"squeezenet1_1", 1'235'496}, {"resnet18", 11'689'512}, {"resnet50", 25'557'032},   {"googlenet", 6'624'904},
         {"mobilenetv2", 3'504'872}, {"shufflenet", 1'865'728},
     };
-    for (const auto& [name, count] : published) {
-        CAPTURE(name);
-        CHECK(zoo::parameter_count(zoo::build_network(name, {})) == count);
+    for (const auto& row : published) {
+        CAPTURE(row.first);
+        CHECK(zoo::parameter_count(zoo::build_network(row.first, {})) == row.second);
     }
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("the bytes follow from name, options and seed") {
 }
 
 TEST_CASE("unknown networks and impossible sizes are refused") {
-    CHECK_THROWS_AS(zoo::build_network("resnet19", {}), Failure);
-    CHECK_THROWS_AS(zoo::build_network("lenet", {.size = 4}), Failure);
-    CHECK_THROWS_AS(zoo::build_network("unet", {.size = 30}), Failure);
+    CHECK_THROWS_AS(static_cast<void>(zoo::build_network("resnet19", {})), Failure);
+    CHECK_THROWS_AS(static_cast<void>(zoo::build_network("lenet", {.size = 4})), Failure);
+    CHECK_THROWS_AS(static_cast<void>(zoo::build_network("unet", {.size = 30})), Failure);
 }
