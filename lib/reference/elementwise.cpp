@@ -61,6 +61,7 @@ float unary(const NodeContext& context, const UnaryParameters& p, float x) {
         case OperatorKind::HardSwish: return x * std::max(0.0F, std::min(1.0F, x / 6.0F + 0.5F));
         case OperatorKind::Sigmoid: return static_cast<float>(1.0 / (1.0 + std::exp(-double{x})));
         case OperatorKind::Tanh: return static_cast<float>(std::tanh(double{x}));
+        case OperatorKind::Exp: return static_cast<float>(std::exp(double{x}));
         default: return cast(context, p.type, x);
     }
 }

@@ -48,6 +48,7 @@ void run_kernel(const NodeContext& context, HostTensor& output) {
         case OperatorKind::HardSwish:
         case OperatorKind::Sigmoid:
         case OperatorKind::Tanh:
+        case OperatorKind::Exp:
         case OperatorKind::Cast: return run_unary(context, output);
         case OperatorKind::Concat: return run_concat(context, output);
         case OperatorKind::Remap: return run_remap(context, output);

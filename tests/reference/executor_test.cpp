@@ -167,6 +167,7 @@ TEST_CASE("pointwise functions") {
     CHECK(unary(HardSwish, {-4, 3, 4}) == std::vector<float>{0, 3, 4});
     CHECK(unary(Sigmoid, {0, -200, 200}) == std::vector<float>{0.5F, 0, 1});
     CHECK(unary(Tanh, {0, -50, 50}) == std::vector<float>{0, -1, 1});
+    CHECK(unary(Exp, {0, 1, -1000}) == std::vector<float>{1, 2.7182817F, 0});
     CHECK(unary(Cast, {-1.5F, 0, 2.75F}, {{.key = Key::To, .ints = {7}}}) == std::vector<float>{-1, 0, 2});
     CHECK(unary(Cast, {-1.5F, 0, 2.75F}, {{.key = Key::To, .ints = {9}}}) == std::vector<float>{1, 0, 1});
     CHECK(unary(Cast, {0.1F}, {{.key = Key::To, .ints = {10}}}) == std::vector<float>{0x1.998p-4F});

@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "artifact/file.h"
+#include "base/failure.h"
+#include "reference/npy.h"
+
+// Unpacks the ONNX project's operator tests for weft:
+//
+//   operator_cases DATA OUT
+//
+// DATA is the folder of Debian's libonnx-testdata with node, pytorch-converted, pytorch-operator and simple. Every test on
+// tensors whose operators all stand in `operators` becomes OUT/NAME with model.onnx, in/0_i.npy and expected/0_j.npy; its name goes to
+// standard output. The tests feed weights and parameters as inputs; a chip has them resident, so operands that `operators`
+// calls constant become initializers with the values of the test.
+
+namespace {
+
+using namespace weft;
+using Path = std::filesystem::path;
+
+/// Operators that weft takes, each with the operands that it takes as constants only (-1: none).
+struct ConstantOperands {
+    int first = -1;
+    int last = -1;
+};
+
+const std::map<std::string, ConstantOperands, std::less<>> operators = {
+    {"Conv", {1, 2}}, {"ConvTranspose", {1, 2}}, {"Gemm", {1, 2}}, {"MatMul", {1, 1}}, {"PRelu", {1, 1}}, {"Clip", {1, 2}},
+    {"BatchNormalization", {1, 4}}, {"Dropout", {1, 2}}, {"Slice", {1, 4}}, {"Pad", {1, 2}}, {"Resize", {1, 3}}, {"Upsample", {1, 1}},
+    {"Reshape", {1, 1}}, {"Split", {1, 1}}, {"Squeeze", {1, 1}}, {"Unsqueeze", {1, 1}}, {"ConstantOfShape", {0, 0}},
+    {"Relu", {}}, {"LeakyRelu", {}}, {"HardSigmoid", {}}, {"HardSwish", {}}, {"Sigmoid", {}}, {"Tanh", {}}, {"Add", {}}, {"Sub", {}},
+    {"Mul", {}}, {"Div", {}}, {"Sum", {}}, {"Max", {}}, {"Min", {}}, {"MaxPool", {}}, {"AveragePool", {}}, {"GlobalAveragePool", {}},
+    {"GlobalMaxPool", {}}, {"Concat", {}}, {"Flatten", {}}, {"Transpose", {}}, {"Softmax", {}}, {"LogSoftmax", {}}, {"Identity", {}},
+    {"Cast", {}}, {"Constant", {}},
+};
+
+template <class Message>
+bool parse(const Path& path, Message& message) {
+    std::ifstream file(path, std::ios::binary);
+    return file && message.ParseFromIstream(&file);
+}
+
+template <class T>
+std::vector<float> raw_values(const std::string& raw) {
+    std::vector<float> values(raw.size() / sizeof(T));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        T value;
+        std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
+        values[i] = static_cast<float>(value);
+    }
+    return values;
+}
+
+template <class Field>
+std::vector<float> field_values(const Field& field) {
+    std::vector<float> values;
+    for (const auto value : field) values.push_back(static_cast<float>(value));
+    return values;
+}
+
+float brain_float(std::uint32_t bits) { return std::bit_cast<float>(bits << 16U); }
+
+/// As f32; false for a type without numbers.
+bool tensor_values(const onnx::TensorProto& tensor, std::vector<float>& values) {
+    using Type = onnx::TensorProto;
+    const std::string& raw = tensor.raw_data();
+    const bool is_raw = tensor.has_raw_data();
+    switch (tensor.data_type()) {
+        case Type::FLOAT: values = is_raw ? raw_values<float>(raw) : field_values(tensor.float_data()); return true;
+        case Type::DOUBLE: values = is_raw ? raw_values<double>(raw) : field_values(tensor.double_data()); return true;
+        case Type::INT64: values = is_raw ? raw_values<std::int64_t>(raw) : field_values(tensor.int64_data()); return true;
+        case Type::UINT64: values = is_raw ? raw_values<std::uint64_t>(raw) : field_values(tensor.uint64_data()); return true;
+        case Type::UINT32: values = is_raw ? raw_values<std::uint32_t>(raw) : field_values(tensor.uint64_data()); return true;
+        case Type::INT32: values = is_raw ? raw_values<std::int32_t>(raw) : field_values(tensor.int32_data()); return true;
+        case Type::INT16: values = is_raw ? raw_values<std::int16_t>(raw) : field_values(tensor.int32_data()); return true;
+        case Type::UINT16: values = is_raw ? raw_values<std::uint16_t>(raw) : field_values(tensor.int32_data()); return true;
+        case Type::INT8: values = is_raw ? raw_values<std::int8_t>(raw) : field_values(tensor.int32_data()); return true;
+        case Type::UINT8:
+        case Type::BOOL: values = is_raw ? raw_values<std::uint8_t>(raw) : field_values(tensor.int32_data()); return true;
+        case Type::FLOAT16:
+        case Type::BFLOAT16:
+            values = is_raw ? raw_values<std::uint16_t>(raw) : field_values(tensor.int32_data());
+            for (float& value : values) {
+                const auto bits = static_cast<std::uint16_t>(value);
+                value = tensor.data_type() == Type::FLOAT16 ? half_to_float(bits) : brain_float(bits);
+            }
+            return true;
+        default: return false;
+    }
+}
+
+/// Publishes a tensor; a type without numbers leaves no file, which the test then reports as a missing input or output.
+void publish(const Path& path, const onnx::TensorProto& tensor) {
+    HostTensor value;
+    for (const std::int64_t dim : tensor.dims()) value.dims.push_back(static_cast<std::uint32_t>(dim));
+    if (tensor_values(tensor, value.values)) write_npy(path, value);
+}
+
+bool is_candidate(const onnx::ModelProto& model) {
+    const auto is_tensor = [](const onnx::ValueInfoProto& value) { return value.type().has_tensor_type(); };
+    if (!std::ranges::all_of(model.graph().input(), is_tensor) || !std::ranges::all_of(model.graph().output(), is_tensor)) return false;
+    return std::ranges::all_of(model.graph().node(), [](const onnx::NodeProto& node) {
+        return (node.domain().empty() || node.domain() == "ai.onnx") && operators.contains(node.op_type());
+    });
+}
+
+/// Names of the model's inputs that feed operands weft takes as constants only.
+std::set<std::string> constant_inputs(const onnx::GraphProto& graph) {
+    std::set<std::string> names;
+    for (const onnx::NodeProto& node : graph.node()) {
+        const ConstantOperands constant = operators.at(node.op_type());
+        for (int i = std::max(constant.first, 0); i <= constant.last && i < node.input_size(); ++i) names.insert(node.input(i));
+    }
+    return names;
+}
+
+void unpack(const Path& test, onnx::ModelProto model, const Path& out) {
+    onnx::GraphProto& graph = *model.mutable_graph();
+    std::set<std::string> initialized;
+    for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
+    const std::set<std::string> constants = constant_inputs(graph);
+    std::filesystem::create_directories(out / "in");
+    std::filesystem::create_directories(out / "expected");
+    google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> kept;
+    const Path data = test / "test_data_set_0";
+    int file = 0;
+    for (const onnx::ValueInfoProto& input : graph.input()) {
+        if (initialized.contains(input.name())) continue;
+        onnx::TensorProto value;
+        if (!parse(data / fmt::format("input_{}.pb", file++), value)) bad_input("{}: unreadable input", test.string());
+        if (constants.contains(input.name())) {
+            value.set_name(input.name());
+            *graph.add_initializer() = value;
+        } else {
+            publish(out / "in" / fmt::format("0_{}.npy", kept.size()), value);
+            *kept.Add() = input;
+        }
+    }
+    graph.mutable_input()->Swap(&kept);
+    for (int j = 0; j < graph.output_size(); ++j) {
+        onnx::TensorProto value;
+        if (!parse(data / fmt::format("output_{}.pb", j), value)) bad_input("{}: unreadable output", test.string());
+        publish(out / "expected" / fmt::format("0_{}.npy", j), value);
+    }
+    publish_text(out / "model.onnx", model.SerializeAsString());
+}
+
+void unpack_all(const Path& data, const Path& out) {
+    for (const char* group : {"node", "pytorch-converted", "pytorch-operator", "simple"}) {
+        std::set<Path> tests;   // sorted
+        for (const auto& entry : std::filesystem::directory_iterator(data / group)) tests.insert(entry.path());
+        for (const Path& test : tests) {
+            onnx::ModelProto model;
+            if (!parse(test / "model.onnx", model) || !is_candidate(model)) continue;
+            const std::string name = fmt::format("{}/{}", group, test.filename().string());
+            unpack(test, std::move(model), out / name);
+            fmt::print("{}\n", name);
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        fmt::print(stderr, "usage: operator_cases DATA OUT\n");
+        return 2;
+    }
+    try {
+        unpack_all(argv[1], argv[2]);
+        return 0;
+    } catch (const Failure& failure) {
+        fmt::print(stderr, "operator_cases: {}\n", failure.what());
+        return static_cast<int>(failure.status());
+    }
+}

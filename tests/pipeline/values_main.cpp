@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "artifact/graph.h"
+#include "artifact/program.h"
+#include "reference/executor.h"
+#include "reference/npy.h"
+#include "zoo/random.h"
+
+// Values for the end-to-end tests: random inputs, the reference executor's outputs, comparison. See run_network.sh.
+
+namespace {
+
+using namespace weft;
+using Path = std::filesystem::path;
+
+constexpr const char* usage = R"(usage:
+  pipeline_values inputs NET.graph COUNT DIR        random inputs: input i of inference k becomes DIR/k_i.npy
+  pipeline_values reference NET.graph BLOBS IN OUT  the reference executor on IN/k_i.npy: output j becomes OUT/k_j.npy
+  pipeline_values compare ACTUAL EXPECTED LIMIT     every EXPECTED/k_j.npy against ACTUAL/k_j.npy, relative to the output's scale
+  pipeline_values depth NET.prog                    rounds between an input and its last output
+)";
+
+Path file_of(const Path& folder, std::size_t inference, std::size_t index) { return folder / fmt::format("{}_{}.npy", inference, index); }
+
+/// Almost normal values of unit variance; whole numbers from 0 to 255 where the model's input is of an integer type.
+HostTensor random_input(const Graph& graph, TensorId tensor, Random& random) {
+    const auto dims = tensor_dims(graph, tensor);
+    const std::uint32_t type = graph.tensors[tensor.index()].onnx_type;
+    const bool is_float = type == 1 || type == 10 || type == 11;
+    HostTensor value{{dims.begin(), dims.end()}, std::vector<float>(elem_count(dims))};
+    for (float& x : value.values) {
+        x = is_float ? static_cast<float>(static_cast<double>(random.bell()) / bell_deviation) : static_cast<float>(random.uniform() & 255U);
+    }
+    return value;
+}
+
+void write_inputs(const Path& graph_path, std::size_t count, const Path& folder) {
+    const Artifact<Graph> graph(graph_path);
+    std::filesystem::create_directories(folder);
+    for (std::size_t inference = 0; inference < count; ++inference) {
+        Random random(inference + 1);
+        for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
+            write_npy(file_of(folder, inference, i), random_input(*graph, TensorId{graph->inputs[i]}, random));
+        }
+    }
+}
+
+void run_reference(const Path& graph_path, const Path& blobs, const Path& in, const Path& out) {
+    const Artifact<Graph> graph(graph_path);
+    const BlobStore store(blobs);
+    std::filesystem::create_directories(out);
+    std::vector<HostTensor> values;
+    for (std::size_t inference = 0; std::filesystem::exists(file_of(in, inference, 0)); ++inference) {
+        std::vector<HostTensor> inputs;
+        for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
+            inputs.push_back(read_npy(file_of(in, inference, i)));
+            // The model may leave a dimension open that the graph has fixed; the number of elements decides.
+            const auto dims = tensor_dims(*graph, TensorId{graph->inputs[i]});
+            if (inputs.back().values.size() == elem_count(dims)) inputs.back().dims.assign(dims.begin(), dims.end());
+        }
+        const auto outputs = run_graph(*graph, store, inputs, values);
+        for (std::size_t j = 0; j < outputs.size(); ++j) write_npy(file_of(out, inference, j), outputs[j]);
+    }
+}
+
+int compare(const Path& actual, const Path& expected, double limit) {
+    double worst = 0;
+    std::size_t count = 0;
+    for (std::size_t inference = 0; std::filesystem::exists(file_of(expected, inference, 0)); ++inference) {
+        for (std::size_t j = 0; std::filesystem::exists(file_of(expected, inference, j)); ++j, ++count) {
+            const double error = relative_error(read_npy(file_of(actual, inference, j)).values, read_npy(file_of(expected, inference, j)).values);
+            if (!(error <= limit)) fmt::print("  output {} of inference {} differs by {:.3g}\n", j, inference, error);
+            worst = std::max(worst, error);
+        }
+    }
+    const bool right = count > 0 && worst <= limit;
+    fmt::print("{} tensors, largest difference {:.3g}, allowed {:.3g}: {}\n", count, worst, limit, right ? "right" : "WRONG");
+    return right ? 0 : 1;
+}
+
+int run(const std::vector<std::string>& words) {
+    const std::string command = words.empty() ? "" : words[0];
+    if (command == "inputs" && words.size() == 4) return write_inputs(words[1], std::stoul(words[2]), words[3]), 0;
+    if (command == "reference" && words.size() == 5) return run_reference(words[1], words[2], words[3], words[4]), 0;
+    if (command == "compare" && words.size() == 4) return compare(words[1], words[2], std::stod(words[3]));
+    if (command == "depth" && words.size() == 2) return fmt::print("{}\n", Artifact<Program>(words[1])->depth), 0;
+    fmt::print(stderr, "{}", usage);
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run({argv + 1, argv + argc});
+    } catch (const Failure& failure) {
+        fmt::print(stderr, "pipeline_values: {}\n", failure.what());
+        return static_cast<int>(failure.status());
+    }
+}
