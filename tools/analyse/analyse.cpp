@@ -1,0 +1,134 @@
+#include "analyse.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "events.h"
+#include "pim/liveness.h"
+
+namespace weft {
+namespace {
+
+std::uint64_t nanoseconds(Picoseconds time) { return (static_cast<std::uint64_t>(time) + 500) / 1000; }
+
+double interval_of(const SteadyState& state) { return static_cast<double>(state.span) / static_cast<double>(state.rounds) / 1000.0; }
+
+Analysis unavailable(Analysis analysis, Availability availability, std::string reason) {
+    analysis.timing.availability = availability;
+    analysis.timing.reason = std::move(reason);
+    return analysis;
+}
+
+std::uint32_t crossbars_of(const Program& program, std::size_t core) {
+    std::uint32_t sum = 0;
+    for (std::uint32_t group = program.core_first_group[core]; group < program.core_first_group[core + 1]; ++group) sum += program.groups[group].crossbars;
+    return sum;
+}
+
+/// Everything that one pass costs with nobody in the way, and the bounds that follow.
+void account(Analysis& analysis, const Program& program, const QueueProgram& queue) {
+    TimingColumns& timing = analysis.timing;
+    Picoseconds local = 0;
+    Picoseconds busy = 0;
+    Picoseconds memory = 0;
+    std::uint64_t cores = 0;
+    Picoseconds busiest = 0;
+    Picoseconds busiest_switch = 0;
+    for (std::uint32_t core = 0; core < queue.accounts.size(); ++core) {
+        const CoreAccount& one = queue.accounts[core];
+        CoreTiming row;
+        row.local_ns = nanoseconds(one.local);
+        row.communication_ns = nanoseconds(one.communication);
+        row.switch_ns = nanoseconds(one.switch_occupancy);
+        row.instructions = one.instructions;
+        row.messages = static_cast<std::uint32_t>(one.messages);
+        row.crossbars = crossbars_of(program, core);
+        timing.cores.push_back(row);
+        cores += one.has_program ? 1 : 0;
+        local += one.local;
+        busy += one.local + one.communication;
+        memory += one.memory_service;
+        if (one.local + one.communication > busiest) {
+            busiest = one.local + one.communication;
+            analysis.busiest_core = core;
+        }
+        if (one.switch_occupancy > busiest_switch) {
+            busiest_switch = one.switch_occupancy;
+            analysis.busiest_switch = core;
+        }
+        if (one.ends_with_scalar) {
+            analysis.notes.push_back(fmt::format("core {}: the last instruction is scalar; the simulator's latency mode never finishes it", core));
+        }
+        if (one.has_program && one.instructions == 1) {
+            analysis.notes.push_back(fmt::format("core {}: a list of one instruction; the simulator counts one round only", core));
+        }
+    }
+    timing.work_bound_ns = nanoseconds(busy / static_cast<Picoseconds>(std::max<std::uint64_t>(cores, 1)));
+    timing.local_bound_ns = nanoseconds(local / static_cast<Picoseconds>(std::max<std::uint64_t>(cores, 1)));
+    timing.busiest_core_ns = nanoseconds(busiest);
+    timing.memory_bound_ns = nanoseconds(memory);
+    timing.switch_bound_ns = nanoseconds(busiest_switch);
+}
+
+/// The lists once more with times: interval under both tie orders, waits, latency.
+void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& budget) {
+    TimingColumns& timing = analysis.timing;
+    const SteadyState forward = find_steady_state(queue, TieOrder::Forward, budget);
+    // Where no two requests ever met at the memory, the orders are one.
+    const SteadyState reverse = forward.ties ? find_steady_state(queue, TieOrder::Reverse, budget) : forward;
+    timing.generations = std::max(forward.generations, reverse.generations);
+    timing.events = forward.events + (forward.ties ? reverse.events : 0);
+    timing.maximum_request_wait_ns = nanoseconds(std::max(forward.maximum_request_wait, reverse.maximum_request_wait));
+    for (const SteadyState* state : {&forward, &reverse}) {
+        if (state->availability != Availability::Available) {
+            timing.availability = state->availability;
+            timing.reason = state->reason;
+            return;
+        }
+    }
+    analysis.exact = forward.exact && reverse.exact;
+    analysis.interval_ns = interval_of(forward);
+    analysis.slowest_core = forward.slowest_core;
+    timing.interval_ns = static_cast<std::uint64_t>(std::llround(interval_of(forward)));
+    timing.alternative_interval_ns = static_cast<std::uint64_t>(std::llround(interval_of(reverse)));
+    timing.latency_ns = nanoseconds(std::max(single_pass_latency(queue, TieOrder::Forward),
+                                             forward.ties ? single_pass_latency(queue, TieOrder::Reverse) : 0));
+    for (std::size_t core = 0; core < timing.cores.size(); ++core) {
+        CoreTiming& row = timing.cores[core];
+        const std::uint64_t busy = row.local_ns + row.communication_ns;
+        if (queue.accounts[core].has_program && busy < timing.interval_ns) row.wait_ns = timing.interval_ns - busy;
+        row.memory_wait_ns = static_cast<std::uint64_t>(std::llround(forward.memory_wait[core] / 1000.0));
+    }
+    if (!analysis.exact) {
+        analysis.notes.push_back("the state did not recur within the budget: intervals are averages over the last half of the rounds");
+    }
+}
+
+}  // namespace
+
+Analysis analyse(const Program& program, const Target& target, Hash128 program_hash, const AnalyseOptions& options, std::string_view file) {
+    Analysis analysis;
+    TimingColumns& timing = analysis.timing;
+    timing.availability = Availability::Available;
+    timing.inferences_per_round = std::max(1U, program.inferences_per_round);
+    timing.depth = program.depth;
+    timing.program_hash_high = program_hash.high;
+    timing.program_hash_low = program_hash.low;
+    const PimCosts costs(target);
+    const QueueProgram queue = collapse(program, costs, file);
+    if (queue.availability != Availability::Available) return unavailable(std::move(analysis), queue.availability, queue.reason);
+    account(analysis, program, queue);
+    if (std::none_of(queue.accounts.begin(), queue.accounts.end(), [](const CoreAccount& core) { return core.has_program; })) {
+        return unavailable(std::move(analysis), Availability::EmptyProgram, "no core has instructions");
+    }
+    const LivenessReport liveness = check_liveness(program, target, options.liveness_generations);
+    if (!liveness.live) return unavailable(std::move(analysis), Availability::Deadlock, liveness.text());
+    if (target.core.rob_entries != 1) {
+        return unavailable(std::move(analysis), Availability::UnsupportedReorderBuffer,
+                           fmt::format("a reorder buffer of {} entries; only 1 has a static model (use weft-simulate)", target.core.rob_entries));
+    }
+    execute(analysis, queue, options.budget);
+    return analysis;
+}
+
+}  // namespace weft

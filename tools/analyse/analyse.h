@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "artifact/hash.h"
+#include "artifact/program.h"
+#include "artifact/target.h"
+#include "artifact/timing.h"
+#include "queue.h"
+
+namespace weft {
+
+struct AnalyseOptions {
+    QueueBudget budget;
+    unsigned liveness_generations = 3;
+};
+
+/// A .timing and what it does not hold.
+struct Analysis {
+    TimingColumns timing;
+    bool exact = false;                ///< both intervals are exact periods, not averages
+    double interval_ns = 0;            ///< before rounding to whole nanoseconds
+    std::uint32_t slowest_core = 0;    ///< of the interval
+    std::uint32_t busiest_core = 0;
+    std::uint32_t busiest_switch = 0;
+    std::vector<std::string> notes;    ///< what a reader should know, for people
+};
+
+/// Static timing of `program` on `target`: liveness, queue execution under both tie orders, latency of one pass, accounting
+/// per core, bounds. Programs that cannot be timed give a typed reason, not an error. `file` is for messages.
+///
+/// Method: the event graph of docs/pim-timing.md executed with time-stamped tokens; see queue.h. Needs a reorder buffer of one.
+[[nodiscard]] Analysis analyse(const Program& program, const Target& target, Hash128 program_hash, const AnalyseOptions& options,
+                               std::string_view file);
+
+}  // namespace weft

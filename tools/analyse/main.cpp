@@ -1,0 +1,79 @@
+#include "analyse.h"
+#include "artifact/file.h"
+#include "base/tool.h"
+#include "pim/reader.h"
+#include "table.h"
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  weft-analyse net-0.prog --target chip.target -o net-0.timing
+  weft-analyse net-0.prog --target chip.target --json > net-0.json
+  weft-analyse exported-program/ --target chip.target
+  weft-analyse other-compiler.json.gz --target chip.target
+
+Status 1: the program deadlocks or crashes the chip. Without a steady state within the budget, or on chips with a larger
+reorder buffer, the .timing says so and weft-select treats it as no estimate; without -o that is status 1 too.
+A .timing with the reason is written in every case. Programs of other makers come as a folder with config.json and core_<id>.pim or .json, or as one JSON file.)";
+
+struct Options {
+    std::string program;
+    std::string target;
+    std::string output;
+    bool json = false;
+    bool quiet = false;
+    std::size_t cores = 10;
+    weft::AnalyseOptions analyse;
+};
+
+/// The program and its hash, whatever form it has.
+weft::Analysis analyse_file(const Options& options, const weft::Target& target) {
+    if (weft::is_simulator_program(options.program)) {
+        const weft::ProgramColumns columns = weft::read_simulator_program(options.program);
+        // The same bytes that a .prog of this program would have, so that the hash identifies it.
+        const auto bytes = weft::serialize(weft::view(columns));
+        const weft::Hash128 hash = weft::hash_bytes(std::as_bytes(std::span(bytes.data(), bytes.size())));
+        return weft::analyse(weft::view(columns), target, hash, options.analyse, options.program);
+    }
+    const weft::Artifact<weft::Program> program(options.program);
+    return weft::analyse(*program, target, program.hash(), options.analyse, options.program);
+}
+
+void run(weft::Tool& tool, const Options& options) {
+    const weft::Artifact<weft::Target> target(options.target);
+    tool.note_input(options.program);
+    tool.note_input(options.target);
+    const weft::Analysis analysis = analyse_file(options, *target);
+    tool.report() = weft::json_report(analysis);
+    if (!options.output.empty()) {
+        weft::write_artifact(options.output, weft::view(analysis.timing));
+        tool.note_output(options.output);
+    }
+    if (options.json) {
+        fmt::print("{}\n", weft::json_report(analysis).dump(2));
+    } else if (!options.quiet) {
+        fmt::print("{}", weft::table(analysis, options.cores));
+    }
+    const auto availability = analysis.timing.availability;
+    if (availability == weft::Availability::Available) return;
+    const std::string text = fmt::format("{}: {}: {}", options.program, weft::availability_name(availability), analysis.timing.reason);
+    const bool broken = availability == weft::Availability::Deadlock || availability == weft::Availability::CrashesTarget;
+    if (broken || options.output.empty()) weft::refuse("{}", text);
+    tool.warn(text);   // weft-select takes the .timing as "no estimate"
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    weft::Tool tool("analyse", "Predicts the timing of a program without running it: interval, latency, bounds, accounting per core", examples);
+    Options options;
+    tool.app().add_option("PROGRAM", options.program, "A .prog, or a simulator program (folder, JSON, compressed JSON)")->required();
+    tool.app().add_option("--target", options.target, "The chip (.target)")->required()->type_name("FILE");
+    tool.add_output(options.output, "The .timing to write", false);
+    tool.app().add_flag("--json", options.json, "Print JSON instead of the table");
+    tool.app().add_flag("-q,--quiet", options.quiet, "Print nothing");
+    tool.app().add_option("--cores", options.cores, "Rows of the per-core table, busiest first")->capture_default_str();
+    tool.app().add_option("--generations", options.analyse.budget.generations, "Rounds to execute at least before averaging")->capture_default_str();
+    tool.app().add_option("--events", options.analyse.budget.events, "Events to execute at least before averaging")->capture_default_str();
+    return tool.run(argc, argv, [&] { run(tool, options); });
+}
