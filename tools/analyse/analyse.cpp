@@ -89,8 +89,8 @@ void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& b
     analysis.exact = forward.exact && reverse.exact;
     analysis.interval_ns = interval_of(forward);
     analysis.slowest_core = forward.slowest_core;
-    timing.interval_ns = static_cast<std::uint64_t>(std::llround(interval_of(forward)));
-    timing.alternative_interval_ns = static_cast<std::uint64_t>(std::llround(interval_of(reverse)));
+    timing.interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(interval_of(forward))));
+    timing.alternative_interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(interval_of(reverse))));
     timing.latency_ns = nanoseconds(std::max(single_pass_latency(queue, TieOrder::Forward),
                                              forward.ties ? single_pass_latency(queue, TieOrder::Reverse) : 0));
     for (std::size_t core = 0; core < timing.cores.size(); ++core) {
