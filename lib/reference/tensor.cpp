@@ -33,7 +33,10 @@ double relative_error(std::span<const float> actual, std::span<const float> expe
     double scale = 0;
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        if (!std::isfinite(actual[i]) || !std::isfinite(expected[i])) return never;
+        if (!std::isfinite(actual[i]) || !std::isfinite(expected[i])) {
+            if (actual[i] == expected[i] || (std::isnan(actual[i]) && std::isnan(expected[i]))) continue;
+            return never;
+        }
         scale = std::max(scale, std::abs(double{expected[i]}));
         worst = std::max(worst, std::abs(double{actual[i]} - double{expected[i]}));
     }

@@ -27,7 +27,8 @@ struct HostTensor {
 [[nodiscard]] std::string dims_text(std::span<const std::uint32_t> dims);
 
 /// How far `actual` is from `expected`, relative to the scale of `expected`: max |actual - expected| / max |expected|.
-/// An infinite value where a value is not finite or the element counts differ; the plain distance where expected is all zero.
+/// Values that are no finite numbers must be the same on both sides and do not count for the scale. An infinite result where
+/// they differ or the element counts do; the plain distance where `expected` is all zero.
 [[nodiscard]] double relative_error(std::span<const float> actual, std::span<const float> expected);
 
 }  // namespace weft

@@ -111,5 +111,6 @@ TEST_CASE("relative error is measured against the expected scale") {
     CHECK(relative_error(expected, expected) == 0);
     const float broken[] = {10, -5, std::nanf("")};
     CHECK(std::isinf(relative_error(broken, expected)));
+    CHECK(relative_error(broken, broken) == 0);
     CHECK(std::isinf(relative_error(std::span(expected).first(2), expected)));
 }
