@@ -1,0 +1,92 @@
+#include "check_network.h"
+#include "prepare/matrix.h"
+
+using namespace weft;
+using namespace weft::testing;
+using namespace weft::preparation;
+
+TEST_CASE("convolutions of odd sizes, strides, pads and dilations compute the layer") {
+    const std::vector<Window> windows = {
+        {3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, {3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}}, {3, 3, {2, 1}, {0, 1, 1, 0}, {1, 1}},
+        {5, 3, {1, 2}, {2, 0, 2, 2}, {1, 1}}, {3, 3, {1, 1}, {2, 2, 2, 2}, {2, 2}}, {1, 3, {1, 1}, {0, 2, 0, 1}, {1, 2}},
+        {1, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}}, {1, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}}, {7, 5, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+        {3, 3, {3, 3}, {2, 2, 2, 2}, {1, 1}},
+    };
+    unsigned seed = 0;
+    for (const Window& window : windows) {
+        for (const std::uint32_t channels : {1U, 3U, 50U, 130U}) {
+            for (const std::uint32_t group : {1U, 2U}) {
+                if (channels % group != 0) continue;
+                CAPTURE(channels);
+                CAPTURE(group);
+                CAPTURE(seed);
+                Network network(++seed);
+                network.check({network.conv(network.input({1, channels, 7, 5}), 34, window, group)});
+            }
+        }
+    }
+}
+
+TEST_CASE("depthwise and grouped convolutions are block-diagonal") {
+    for (const std::uint32_t multiplier : {1U, 2U}) {
+        for (const std::uint32_t channels : {6U, 40U, 200U}) {
+            CAPTURE(channels);
+            Network network(channels);
+            const TasksColumns columns = network.check({network.conv(network.input({1, channels, 7, 5}), channels * multiplier, {}, channels)});
+            // One weight each, none of the zeros between the channels.
+            std::uint64_t weights = 0;
+            for (const MatrixBlock& block : columns.blocks) weights += std::uint64_t{block.rows} * block.columns;
+            CHECK(weights == std::uint64_t{9} * channels * multiplier);
+        }
+    }
+    Network network;
+    network.check({network.conv(network.input({1, 96, 5, 7}), 48, {}, 3)});
+}
+
+TEST_CASE("every choice of the mapping is a partition of the matrix") {
+    const TargetColumns target = small_target(4, 96);
+    const ChipFacts chip(view(target));
+    for (const std::uint32_t groups : {1U, 3U, 12U}) {
+        MatrixProblem problem;
+        problem.spec = {0, groups, 36 / groups, 48 / groups, 0, 0, 48};
+        problem.window.kernel_rows = 3;
+        problem.window.kernel_columns = 2;
+        problem.window.dilation_rows = 1;
+        problem.window.dilation_columns = groups == 3 ? 2 : 1;
+        problem.spec.column_stride = problem.spec.inputs_per_group * 48;
+        problem.spec.row_stride = problem.spec.column_stride * 2;
+        problem.input_channels = 36;
+        for (const MappingChoice& choice : mapping_choices(problem, chip)) {
+            CAPTURE(groups);
+            CAPTURE(choice.groups_per_block);
+            CAPTURE(form_name(choice.form));
+            std::vector<int> seen(std::size_t{3} * 2 * problem.spec.inputs_per_group * 48, 0);
+            for (const ChannelBlock& block : channel_blocks(problem, choice.groups_per_block)) {
+                for (const MappedStrip& strip : map_block(problem, block, choice.form, chip)) {
+                    CHECK(strip.rows <= 128);
+                    for (const MatrixBlock& part : strip.blocks)
+                        for (std::uint32_t i = 0; i < part.rows; ++i)
+                            for (std::uint32_t j = 0; j < part.columns; ++j) ++seen.at(part.offset + i * part.row_stride + j * part.column_stride);
+                    if (choice.form == StripForm::rows) CHECK(strip.pieces.size() == 1);
+                }
+            }
+            CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+        }
+    }
+}
+
+TEST_CASE("pools skip what lies outside") {
+    const std::vector<Window> windows = {
+        {3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}}, {2, 2, {2, 2}, {0, 0, 0, 0}, {1, 1}}, {3, 2, {1, 2}, {1, 0, 2, 1}, {1, 1}}, {3, 3, {1, 1}, {2, 2, 2, 2}, {2, 2}},
+    };
+    for (const Window& window : windows) {
+        for (const OperatorKind kind : {OperatorKind::MaxPool, OperatorKind::AveragePool}) {
+            for (const bool count_pads : {false, true}) {
+                Network network;
+                network.check({network.pool(kind, network.input({1, 5, 7, 5}), window, count_pads)});
+            }
+        }
+    }
+    Network network;
+    network.check({network.global_pool(network.input({1, 37, 7, 5}))});
+}

@@ -1,0 +1,71 @@
+#include "check_network.h"
+
+using namespace weft;
+using namespace weft::testing;
+using enum weft::OperatorKind;
+
+namespace {
+
+TasksColumns good() {
+    Network network;
+    const auto x = network.unary(Relu, network.conv(network.input({1, 3, 7, 5}), 40));
+    const auto y = network.concat({network.binary(Add, network.conv(x, 40), x), network.pool(MaxPool, x, {})}, 1);
+    return network.check({network.binary(Mul, y, network.weight({80, 1, 1}))});
+}
+
+/// `damage` makes good tasks bad.
+template <class Damage>
+void rejected(Damage damage) {
+    TasksColumns columns = good();
+    damage(columns);
+    try {
+        validate(view(columns), "file.tasks");
+        FAIL_CHECK("accepted");
+    } catch (const Failure& failure) {
+        CHECK(failure.status() == ExitStatus::bad_input);
+        CHECK(std::string(failure.what()).starts_with("file.tasks: "));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("what the schema promises is checked") {
+    CHECK_NOTHROW(validate(view(good()), "file.tasks"));
+    rejected([](TasksColumns& c) { c.tensors[0].rows = 0; });
+    rejected([](TasksColumns& c) { c.tensors[1].producer = 1; });
+    rejected([](TasksColumns& c) { c.tensors[0].row_stride = 1; });
+    rejected([](TasksColumns& c) { c.tensors[0].channels = 1U << 31U; });
+    rejected([](TasksColumns& c) { c.tensors[1].gap = 0; });
+    rejected([](TasksColumns& c) { c.families[0].kind = 4; });
+    rejected([](TasksColumns& c) { c.families[0].output = 0; });
+    rejected([](TasksColumns& c) { c.families[0].input_count = 0; });
+    rejected([](TasksColumns& c) { std::swap(c.families[0], c.families[1]); });
+    rejected([](TasksColumns& c) { c.families[1].stride_rows = 0; });
+    rejected([](TasksColumns& c) { c.families[0].crossbars += 1; });
+    rejected([](TasksColumns& c) { c.families[0].name = 1U << 20U; });
+    rejected([](TasksColumns& c) { c.inputs[0] = 99; });
+    rejected([](TasksColumns& c) { c.strips[0].rows += 1; });
+    rejected([](TasksColumns& c) { c.strips[0].piece_count = 1U << 31U; });
+    rejected([](TasksColumns& c) { c.pieces[0].input = 1; });
+    rejected([](TasksColumns& c) { c.pieces[0].column_elems = 1000; });
+    rejected([](TasksColumns& c) { c.targets[0].channel = 1; });
+    rejected([](TasksColumns& c) { c.blocks[0].rows += 1; });
+    rejected([](TasksColumns& c) { c.blocks[0].offset += 3 * 3 * 3 * 40; });
+    rejected([](TasksColumns& c) { c.steps[0].kind = 99; });
+    rejected([](TasksColumns& c) { c.steps[0].operand = 99; });
+    rejected([](TasksColumns& c) { c.steps[0].operand_kind = 0; });
+    rejected([](TasksColumns& c) { c.constants[0].offset = 1; });
+    rejected([](TasksColumns& c) { c.constants[0].row_stride = 1; });
+    rejected([](TasksColumns& c) { c.copies[0].length = 0; });
+    rejected([](TasksColumns& c) { std::swap(c.copies[0], c.copies[1]); });
+    rejected([](TasksColumns& c) { c.copies[1].source_position = 35; });
+    rejected([](TasksColumns& c) { c.moves[0].copy_count -= 1; });
+    rejected([](TasksColumns& c) { c.lanes[0].tile_count += 1; });
+    rejected([](TasksColumns& c) { c.lanes[0].family = 1; });
+    rejected([](TasksColumns& c) { c.lanes.back().first_position += 1; });
+    rejected([](TasksColumns& c) { c.demands[0].position_count = 36; });
+    rejected([](TasksColumns& c) { c.demands[0].input = 9; });
+    rejected([](TasksColumns& c) { c.graph_outputs[0] = 0; });
+    rejected([](TasksColumns& c) { c.graph_inputs.clear(); });
+    rejected([](TasksColumns& c) { c.name_pool.back() = 'x'; });
+}
