@@ -51,6 +51,68 @@ std::size_t local_operands(const Operation& operation, std::array<Address, 3>& o
     return 0;
 }
 
+bool is_literal(const Operation& operation, std::size_t index) {
+    return index == 1 && shape_of(operation.op) == Shape::OneOperandAndValue;
+}
+
+void OperationList::append(std::span<const Operation> body, std::uint32_t trips, std::uint32_t label) {
+    if (body.empty() || trips == 0) return;
+    loops_.push_back({narrow<std::uint32_t>(operations_.size()), narrow<std::uint32_t>(body.size()), trips, label});
+    operations_.insert(operations_.end(), body.begin(), body.end());
+}
+
+void CoreCode::append(const OperationList& list) {
+    for (const OperationList::Loop& loop : list.loops()) append(list.body(loop), loop.trips, loop.label);
+}
+
+void CoreCode::append_part(std::span<const Operation> body, std::uint32_t first_trip, std::uint32_t trips, std::uint32_t label) {
+    if (first_trip == 0) {
+        append(body, trips, label);
+        return;
+    }
+    const auto moved = [&](Address address) {
+        return Address{address.base + static_cast<std::int32_t>(first_trip) * address.stride, address.stride};
+    };
+    std::vector<Operation> part(body.begin(), body.end());
+    for (Operation& operation : part) {
+        operation.target = moved(operation.target);
+        operation.first = moved(operation.first);
+        operation.second = moved(operation.second);
+    }
+    append(part, trips, label);
+}
+
+void CoreCode::use_halves(std::int32_t distance) {
+    // read = written, written = distance - written; never in place, and right from the first round on because registers start at zero.
+    const auto scalar = [&](Opcode op, std::uint8_t target, std::uint8_t source, std::int32_t immediate) {
+        Instruction instruction;
+        instruction.op = static_cast<std::uint8_t>(op);
+        instruction.rd = target;
+        instruction.rs1 = source;
+        instruction.immediate = immediate;
+        instructions_.push_back(instruction);
+    };
+    start_run(1, no_id);
+    scalar(Opcode::Saddi, read_half_register, written_half_register, 0);
+    scalar(Opcode::Smuli, half_scratch_register, written_half_register, -1);
+    scalar(Opcode::Saddi, written_half_register, half_scratch_register, distance);
+    finish_run();
+}
+
+void CoreCode::emit_load(std::uint8_t target, Address value, bool literal) {
+    Instruction load;
+    load.op = static_cast<std::uint8_t>(Opcode::Sldi);
+    load.rd = target;
+    load.immediate = value.base;
+    load.step = value.stride;
+    if (!literal && (value.base & half_marks) != 0) {
+        load.op = static_cast<std::uint8_t>(Opcode::Saddi);
+        load.rs1 = (value.base & written_half) != 0 ? written_half_register : read_half_register;
+        load.immediate = value.base & ~half_marks;
+    }
+    instructions_.push_back(load);
+}
+
 void CoreCode::clear() {
     slots_ = {};
     global_valid_ = false;
@@ -82,11 +144,11 @@ void CoreCode::finish_run() {
     if (run.instruction_count == 0) runs_.pop_back();
 }
 
-std::uint8_t CoreCode::operand_register(Address value) {
+std::uint8_t CoreCode::operand_register(Address value, bool literal) {
     std::size_t victim = local_registers;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         Slot& slot = slots_[i];
-        if (slot.valid && slot.value == value) {
+        if (slot.valid && slot.value == value && slot.literal == literal) {
             slot.last_use = ++clock_;
             return static_cast<std::uint8_t>(i);
         }
@@ -94,21 +156,16 @@ std::uint8_t CoreCode::operand_register(Address value) {
         if (victim == local_registers || slot.last_use < slots_[victim].last_use) victim = i;
     }
     WEFT_CHECK(victim != local_registers);
-    slots_[victim] = {value, ++clock_, true, false};
-    Instruction load;
-    load.op = static_cast<std::uint8_t>(Opcode::Sldi);
-    load.rd = static_cast<std::uint8_t>(victim);
-    load.immediate = value.base;
-    load.step = value.stride;
-    instructions_.push_back(load);
-    return load.rd;
+    slots_[victim] = {value, ++clock_, literal, true, false};
+    emit_load(static_cast<std::uint8_t>(victim), value, literal);
+    return static_cast<std::uint8_t>(victim);
 }
 
 void CoreCode::emit(const Operation& operation) {
     std::array<Address, 3> operands;
     std::array<std::uint8_t, 3> registers{};
     const std::size_t count = local_operands(operation, operands);
-    for (std::size_t i = 0; i < count; ++i) registers[i] = operand_register(operands[i]);
+    for (std::size_t i = 0; i < count; ++i) registers[i] = operand_register(operands[i], is_literal(operation, i));
     Instruction instruction;
     instruction.op = static_cast<std::uint8_t>(operation.op);
     instruction.length = operation.length;
@@ -149,7 +206,7 @@ void CoreCode::emit(const Operation& operation) {
             if (!global_valid_ || global_value_ != global.base) {
                 Instruction load;
                 load.op = static_cast<std::uint8_t>(Opcode::Sldi);
-                load.rd = global_register;
+                load.rd = global_register + 1;   // the pair holds the high word first; r28 stays zero
                 load.immediate = global.base;
                 instructions_.push_back(load);
                 global_valid_ = true;
@@ -165,16 +222,17 @@ void CoreCode::emit(const Operation& operation) {
 }
 
 void CoreCode::load_pinned(std::span<const Operation> body) {
-    std::vector<Address> invariant;
     std::array<Address, 3> operands;
+    std::size_t pinned = 0;
     for (const Operation& operation : body) {
         const std::size_t count = local_operands(operation, operands);
-        for (std::size_t i = 0; i < count; ++i) {
-            if (operands[i].stride != 0 || invariant.size() == pinned_limit) continue;
-            if (std::find(invariant.begin(), invariant.end(), operands[i]) == invariant.end()) invariant.push_back(operands[i]);
+        for (std::size_t i = 0; i < count && pinned < pinned_limit; ++i) {
+            if (operands[i].stride != 0) continue;
+            Slot& slot = slots_[operand_register(operands[i], is_literal(operation, i))];
+            pinned += slot.pinned ? 0U : 1U;
+            slot.pinned = true;
         }
     }
-    for (const Address& value : invariant) slots_[operand_register(value)].pinned = true;
 }
 
 void CoreCode::append(std::span<const Operation> body, std::uint32_t trips, std::uint32_t label) {

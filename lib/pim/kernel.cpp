@@ -47,7 +47,7 @@ void place_full_constants(Emission& emission, std::uint32_t first_row, std::uint
 }  // namespace kernel
 
 void emit_kernel(const Tasks& tasks, FamilyId family_id, std::uint32_t first_tile, std::uint32_t tile_count,
-                 const KernelSpace& space, LocalMemory& memory, CoreCode& code) {
+                 const KernelSpace& space, LocalMemory& memory, OperationList& code) {
     const Family& family = tasks.families[family_id.index()];
     kernel::Emission emission{tasks, family, family_id, tasks.tensors[family.output], space, memory, code, {}, {}, 0};
     const std::uint32_t tiles_per_row = ceil_divide(emission.output.columns, family.tile_columns);
@@ -93,10 +93,12 @@ KernelCost kernel_cost(const Tasks& tasks, FamilyId family_id, const PimTiming& 
     KernelSpace space;
     space.inputs = inputs;
     LocalMemory memory{CoreId(0)};
-    CoreCode code(8);
+    OperationList operations;
     const std::uint32_t tiles =
         ceil_divide(output.rows, family.tile_rows) * ceil_divide(output.columns, family.tile_columns);
-    emit_kernel(tasks, family_id, 0, tiles, space, memory, code);
+    emit_kernel(tasks, family_id, 0, tiles, space, memory, operations);
+    CoreCode code(8);
+    code.append(operations);
     std::vector<std::uint32_t> crossbars;
     for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) crossbars.push_back(strip.crossbars);
     KernelCost cost;

@@ -29,7 +29,7 @@ struct KernelSpace {
 /// Emit the code that computes tiles [first_tile, first_tile + tile_count) of a family: one loop per row of tiles, then the pointwise
 /// steps on whole rows. Constants go to `memory`.
 void emit_kernel(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, const KernelSpace& space,
-                 LocalMemory& memory, CoreCode& code);
+                 LocalMemory& memory, OperationList& code);
 
 /// Time of one repetition-free executed instruction by its row; network instructions are not priced here.
 [[nodiscard]] std::int64_t instruction_ns(const Instruction& instruction, std::span<const std::uint32_t> group_crossbars,

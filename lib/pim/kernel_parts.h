@@ -17,7 +17,7 @@ struct Emission {
     const TaskTensor& output;
     const KernelSpace& space;
     LocalMemory& memory;
-    CoreCode& code;
+    OperationList& code;
     std::vector<Operation> body;           // reused between runs
     std::vector<std::int32_t> full_constants;   // per step: address of the first row of a FullConstant
     std::uint32_t full_first_row = 0;

@@ -168,13 +168,25 @@ struct TransferTime {
 
 /// A value that is written in slot `producer` can leave in slots producer + 1 ... producer + slots (then it is overwritten), and is
 /// used in slot `consumer`; whole rounds in between are spent in delay buffers. As few of those as possible, then as early as possible.
-TransferTime transfer_time(std::uint32_t producer, std::uint32_t consumer, std::uint32_t slots) {
-    WEFT_CHECK(consumer > producer, "level {} reads level {}", consumer, producer);
+TransferTime burst_time(std::uint32_t producer, std::uint32_t consumer, std::uint32_t slots) {
+    if (consumer <= producer) bad_input("the schedule lets level {} read what level {} makes", consumer, producer);
     const std::uint32_t latest = std::min(consumer, producer + slots);
     const std::uint32_t delays = (consumer - latest) / slots;
     const std::uint32_t earliest_with_it = consumer - delays * slots >= slots ? consumer - delays * slots - slots + 1 : 0;
     const std::uint32_t leaving = std::max(producer + 1, earliest_with_it);
     return {leaving % slots, delays};
+}
+
+/// Woven: written in round p, on the way during round p + 1, used from round p + 2 on.
+TransferTime woven_time(std::uint32_t producer, std::uint32_t consumer) {
+    if (consumer < producer + 2) bad_input("the schedule's woven exchange lets level {} read what level {} makes", consumer, producer);
+    return {0, consumer - producer - 2};
+}
+
+TransferTime load_time(const ActorPlan& plan, std::uint32_t consumer) {
+    if (plan.exchange == ExchangePolicy::Burst) return {consumer % plan.slots_per_round, consumer / plan.slots_per_round};
+    if (consumer == 0) bad_input("the schedule's woven exchange has a level 0");
+    return {0, consumer - 1};
 }
 
 void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
@@ -186,14 +198,14 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
         const RowBuffer& input = plan.inputs[target];
         const auto wanted = std::span(plan.spans).subspan(input.first_span, input.span_count);
         if (tasks.tensors[input.tensor.index()].producer == no_id) {
-            for (const PositionSpan& span : wanted) {
-                plan.transfers.push_back({no_id, target, span, input.level % slots, input.level / slots});
-            }
+            const TransferTime time = load_time(plan, input.level);
+            for (const PositionSpan& span : wanted) plan.transfers.push_back({no_id, target, span, time.slot, time.delays});
             continue;
         }
         for (const std::uint32_t source : producers[input.tensor.index()]) {
             const RowBuffer& output = plan.outputs[source];
-            const TransferTime time = transfer_time(output.level, input.level, slots);
+            const TransferTime time = plan.exchange == ExchangePolicy::Burst ? burst_time(output.level, input.level, slots)
+                                                                             : woven_time(output.level, input.level);
             const auto made = std::span(plan.spans).subspan(output.first_span, output.span_count);
             for (std::size_t a = 0, b = 0; a < wanted.size() && b < made.size();) {
                 const std::uint32_t first = std::max(wanted[a].first, made[b].first);
@@ -209,23 +221,23 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
 
 }  // namespace
 
-std::vector<std::uint32_t> dependency_levels(const Tasks& tasks) {
-    std::vector<std::uint32_t> levels(tasks.families.size(), 0);
+std::vector<std::uint32_t> dependency_levels(const Tasks& tasks, std::uint32_t first, std::uint32_t step) {
+    std::vector<std::uint32_t> levels(tasks.families.size(), first);
     for (std::size_t f = 0; f < tasks.families.size(); ++f) {
         const Family& family = tasks.families[f];
         for (const std::uint32_t tensor : tasks.inputs.subspan(family.first_input, family.input_count)) {
             const std::uint32_t producer = tasks.tensors[tensor].producer;
-            if (producer != no_id) levels[f] = std::max(levels[f], levels[producer] + 1);
+            if (producer != no_id) levels[f] = std::max(levels[f], levels[producer] + step);
         }
     }
     return levels;
 }
 
-ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
-                      std::uint32_t slots_per_round) {
+ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core, const Rhythm& rhythm) {
     ActorPlan plan;
-    plan.slots_per_round = slots_per_round;
-    merge_lanes(tasks, lane_core, family_level, plan);
+    plan.slots_per_round = rhythm.slots_per_round;
+    plan.exchange = rhythm.exchange;
+    merge_lanes(tasks, lane_core, rhythm.family_level, plan);
     plan_outputs(tasks, plan);
     plan_inputs(tasks, plan);
     plan_transfers(tasks, plan);

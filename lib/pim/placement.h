@@ -56,6 +56,13 @@ struct Transfer {
     std::uint32_t delays = 0;
 };
 
+/// How a schedule's slots and levels are to be read.
+struct Rhythm {
+    ExchangePolicy exchange = ExchangePolicy::Burst;
+    std::uint32_t slots_per_round = 1;
+    std::span<const std::uint32_t> family_level;
+};
+
 struct ActorPlan {
     std::vector<Actor> actors;                  // by family, tiles ascending
     std::vector<std::uint32_t> actor_inputs;    // input buffers
@@ -64,14 +71,14 @@ struct ActorPlan {
     std::vector<PositionSpan> spans;
     std::vector<Transfer> transfers;            // by target, then source
     std::uint32_t slots_per_round = 1;
+    ExchangePolicy exchange = ExchangePolicy::Burst;
 };
 
-/// Levels: each family one after its latest producer (network inputs before level 0).
-[[nodiscard]] std::vector<std::uint32_t> dependency_levels(const Tasks& tasks);
+/// Levels: each family `step` after its latest producer, at least `first`. Burst exchange: 0 and 1, woven: 1 and 2.
+[[nodiscard]] std::vector<std::uint32_t> dependency_levels(const Tasks& tasks, std::uint32_t first = 0, std::uint32_t step = 1);
 
-/// Throws Failure(bug) where a level is not later than a producer's.
-[[nodiscard]] ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core,
-                                    std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round);
+/// Throws Failure(bad_input) where a level is not late enough for a producer's.
+[[nodiscard]] ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core, const Rhythm& rhythm);
 
 /// Elements that a run of positions takes in local or global memory, gaps between included.
 [[nodiscard]] std::uint32_t span_elems(const TaskTensor& tensor, PositionSpan span);

@@ -72,7 +72,7 @@ TEST_CASE("every demanded position arrives exactly once from the core that makes
         std::vector<std::uint16_t> lane_core;
         for (std::size_t l = 0; l < tasks.lanes.size(); ++l) lane_core.push_back(static_cast<std::uint16_t>(random.below(4)));
         const auto levels = dependency_levels(tasks);
-        const ActorPlan plan = plan_actors(tasks, lane_core, levels, 1 + random.below(4));
+        const ActorPlan plan = plan_actors(tasks, lane_core, {ExchangePolicy::Burst, 1 + random.below(4), levels});
         // What each lane demands, on the core where it runs.
         std::map<std::uint32_t, std::set<std::uint32_t>> arrived;   // input buffer -> positions
         for (const Transfer& transfer : plan.transfers) {
@@ -109,7 +109,7 @@ TEST_CASE("values are neither overwritten before they leave nor before they are 
             const Tasks tasks = view(columns);
             const std::vector<std::uint32_t> levels{2, 2 + gap};
             const std::vector<std::uint16_t> cores{0, 1};
-            const ActorPlan plan = plan_actors(tasks, cores, levels, slots);
+            const ActorPlan plan = plan_actors(tasks, cores, {ExchangePolicy::Burst, slots, levels});
             const auto found = std::find_if(plan.transfers.begin(), plan.transfers.end(),
                                             [](const Transfer& transfer) { return transfer.source != no_id; });
             REQUIRE(found != plan.transfers.end());
@@ -130,5 +130,21 @@ TEST_CASE("values are neither overwritten before they leave nor before they are 
             CHECK(consumed > 10);
             CHECK(found->delays <= (gap - 1) / slots);
         }
+    }
+}
+
+TEST_CASE("a woven exchange has whole rounds for each message") {
+    // Round p writes one half of the output; during round p + 1 the message goes from there into one half of the arrival buffer (the
+    // input buffer itself, or the first delay buffer); delay buffers hand on once a round; the consumer reads the other half.
+    for (std::uint32_t gap = 2; gap <= 9; ++gap) {
+        TasksColumns columns = chain(2, 1);
+        const Tasks tasks = view(columns);
+        const std::vector<std::uint32_t> levels{1, 1 + gap};
+        const std::vector<std::uint16_t> cores{0, 1};
+        const ActorPlan plan = plan_actors(tasks, cores, {ExchangePolicy::Woven, 1, levels});
+        const auto found = std::find_if(plan.transfers.begin(), plan.transfers.end(),
+                                        [](const Transfer& transfer) { return transfer.source != no_id; });
+        REQUIRE(found != plan.transfers.end());
+        CHECK(found->delays == gap - 2);
     }
 }

@@ -4,8 +4,8 @@
 
 #include "base/checked.h"
 #include "lower/pim/emit.h"
-#include "lower/pim/memory_plan.h"
 #include "pim/liveness.h"
+#include "pim/memory_plan.h"
 #include "pim/placement.h"
 #include "pim/timing.h"
 
@@ -45,7 +45,7 @@ void copy_tables(const Tasks& tasks, ProgramColumns& program) {
     program.graph_hash_low = tasks.graph_hash_low;
 }
 
-void copy_memory(const lower_pim::MemoryPlan& memory, const Target& target, ProgramColumns& program) {
+void copy_memory(const MemoryPlan& memory, const Target& target, ProgramColumns& program) {
     for (std::uint32_t c = 0; c < memory.cores.size(); ++c) {
         const LocalMemory& core = memory.cores[c];
         if (core.used() > static_cast<std::int64_t>(target.core.local_memory_bytes)) {
@@ -69,8 +69,8 @@ ProgramColumns lower(const Tasks& tasks, const Schedule& schedule, const Target&
     program.inferences_per_round = 1;
     copy_tables(tasks, program);
 
-    const ActorPlan plan = plan_actors(tasks, schedule.lane_core, schedule.family_level, schedule.slots_per_round);
-    lower_pim::MemoryPlan memory = lower_pim::plan_memory(tasks, plan, target.core_count);
+    const ActorPlan plan = plan_actors(tasks, schedule.lane_core, {schedule.exchange, schedule.slots_per_round, schedule.family_level});
+    MemoryPlan memory = plan_memory(tasks, plan, target.core_count);
     const lower_pim::GlobalPlan global = lower_pim::plan_global(tasks, schedule.family_level, schedule.slots_per_round);
     lower_pim::emit_cores(tasks, plan, global, target, timing, memory, program);
     copy_memory(memory, target, program);

@@ -59,8 +59,8 @@ void dependency_times(const Tasks& tasks, std::uint32_t core_count, ScheduleColu
 }  // namespace
 
 void evaluate(const Tasks& tasks, const Target& target, const PimTiming& timing, ScheduleColumns& schedule) {
-    const CoreLoads loads =
-        measure_cores(tasks, target, timing, schedule.lane_core, schedule.family_level, schedule.slots_per_round);
+    const Rhythm rhythm{schedule.exchange, schedule.slots_per_round, schedule.family_level};
+    const CoreLoads loads = measure_cores(tasks, target, timing, schedule.lane_core, rhythm);
     for (std::size_t c = 0; c < loads.crossbars.size(); ++c) {
         WEFT_CHECK(loads.crossbars[c] <= target.core.crossbar_count, "core {} holds {} crossbars of {}", c, loads.crossbars[c],
                    target.core.crossbar_count);

@@ -24,8 +24,8 @@ struct TrafficGraph {
 };
 
 TrafficGraph measure_traffic(const Tasks& tasks, const Target& target, const LanePlacement& placement,
-                             std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round) {
-    const ActorPlan plan = plan_actors(tasks, placement, family_level, slots_per_round);
+                             const Rhythm& rhythm) {
+    const ActorPlan plan = plan_actors(tasks, placement, rhythm);
     std::map<std::pair<std::uint32_t, std::uint32_t>, Traffic> edges;
     for (const Transfer& transfer : plan.transfers) {
         if (transfer.source == no_id) continue;
@@ -107,10 +107,10 @@ private:
 }  // namespace
 
 LanePlacement place_cores(const Tasks& tasks, const Target& target, LanePlacement placement,
-                          std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round,
+                          const Rhythm& rhythm,
                           std::uint32_t moves_per_core) {
     if (target.core_count < 3 || moves_per_core == 0) return placement;
-    const TrafficGraph graph = measure_traffic(tasks, target, placement, family_level, slots_per_round);
+    const TrafficGraph graph = measure_traffic(tasks, target, placement, rhythm);
     const std::vector<std::uint32_t> site = Annealer(graph, target).run(moves_per_core);
     for (std::uint16_t& core : placement) core = narrow<std::uint16_t>(site[core]);
     return placement;

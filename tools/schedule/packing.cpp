@@ -181,12 +181,12 @@ void move_borders(const Tasks& tasks, const CoreLoads& loads, LanePlacement& pla
 }  // namespace
 
 LanePlacement balance_bands(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement,
-                            std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round) {
+                            const Rhythm& rhythm) {
     constexpr int rounds = 8;
     LanePlacement best = placement;
     std::int64_t best_busy = 0;
     for (int round = 0; round <= rounds; ++round) {
-        const CoreLoads loads = measure_cores(tasks, target, timing, placement, family_level, slots_per_round);
+        const CoreLoads loads = measure_cores(tasks, target, timing, placement, rhythm);
         const std::int64_t busiest = *std::max_element(loads.busy_ns.begin(), loads.busy_ns.end());
         if (round == 0 || busiest < best_busy) {
             best = placement;

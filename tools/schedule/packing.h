@@ -27,8 +27,7 @@ template <class Pack>
 /// Move the borders between neighbouring bands so that busy times (exact communication included) come closer to their mean. Keeps the
 /// best of a few rounds.
 [[nodiscard]] LanePlacement balance_bands(const Tasks& tasks, const Target& target, const PimTiming& timing,
-                                          LanePlacement placement, std::span<const std::uint32_t> family_level,
-                                          std::uint32_t slots_per_round);
+                                          LanePlacement placement, const Rhythm& rhythm);
 
 }  // namespace weft
 

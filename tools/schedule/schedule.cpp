@@ -1,8 +1,10 @@
 #include "schedule/schedule.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/checked.h"
+#include "pim/memory_plan.h"
 #include "pim/placement.h"
 #include "schedule/evaluate.h"
 #include "schedule/mesh_placement.h"
@@ -12,23 +14,49 @@
 namespace weft {
 namespace {
 
-/// How inferences overlap: slots per round such that no family is more than the allowed rounds behind.
+/// How inferences overlap.
 struct Pipelining {
+    ExchangePolicy exchange = ExchangePolicy::Burst;
     std::vector<std::uint32_t> levels;
     std::uint32_t slots_per_round = 1;
     std::uint32_t stage_count = 1;
+
+    [[nodiscard]] Rhythm rhythm() const { return {exchange, slots_per_round, levels}; }
 };
 
-Pipelining choose_pipelining(const Tasks& tasks, const ScheduleOptions& options) {
+std::uint32_t level_count(std::span<const std::uint32_t> levels) {
+    return levels.empty() ? 1 : *std::max_element(levels.begin(), levels.end()) + 1;
+}
+
+/// Slots per round such that no family is more than the allowed rounds behind.
+Pipelining burst_pipelining(const Tasks& tasks, const ScheduleOptions& options) {
     Pipelining result;
     result.levels = dependency_levels(tasks);
-    std::uint32_t level_count = 1;
-    for (const std::uint32_t level : result.levels) level_count = std::max(level_count, level + 1);
-    std::uint32_t stages = options.stages == 0 ? level_count : std::min(options.stages, level_count);
+    const std::uint32_t levels = level_count(result.levels);
+    std::uint32_t stages = options.stages == 0 ? levels : std::min(options.stages, levels);
     if (options.max_depth < stages - 1) stages = options.max_depth + 1;
-    result.slots_per_round = ceil_divide(level_count, stages);
-    result.stage_count = ceil_divide(level_count, result.slots_per_round);
+    result.slots_per_round = ceil_divide(levels, stages);
+    result.stage_count = ceil_divide(levels, result.slots_per_round);
     return result;
+}
+
+/// The woven exchange takes two rounds per edge; none where the options do not allow that depth.
+std::optional<Pipelining> woven_pipelining(const Tasks& tasks, const ScheduleOptions& options) {
+    Pipelining result;
+    result.exchange = ExchangePolicy::Woven;
+    result.levels = dependency_levels(tasks, 1, 2);
+    result.stage_count = level_count(result.levels);
+    if (options.stages != 0 || options.max_depth < result.stage_count - 1) return std::nullopt;
+    return result;
+}
+
+bool fits_local_memory(const Tasks& tasks, const Target& target, const ScheduleColumns& schedule) {
+    const ActorPlan plan = plan_actors(tasks, schedule.lane_core, {schedule.exchange, schedule.slots_per_round, schedule.family_level});
+    const MemoryPlan memory = plan_memory(tasks, plan, target.core_count);
+    return std::all_of(memory.cores.begin(), memory.cores.end(), [&](const LocalMemory& core) {
+        // Constants come on top when code is emitted; an eighth is kept for them.
+        return core.used() <= static_cast<std::int64_t>(target.core.local_memory_bytes / 8 * 7);
+    });
 }
 
 void check_work(const Tasks& tasks, const Target& target) {
@@ -45,13 +73,13 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     const PimTiming timing(target);
     const Workload workload = measure_workload(tasks, target, timing);
     require_capacity(tasks, workload);
-    const Pipelining pipelining = choose_pipelining(tasks, options);
-    const auto finish = [&](const std::string& strategy, LanePlacement placement) {
-        placement = balance_bands(tasks, target, timing, std::move(placement), pipelining.levels, pipelining.slots_per_round);
-        placement = place_cores(tasks, target, std::move(placement), pipelining.levels, pipelining.slots_per_round,
-                                options.placement_moves_per_core);
+    std::vector<ScheduleColumns> candidates;
+    const auto add = [&](const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
+        placement = balance_bands(tasks, target, timing, std::move(placement), pipelining.rhythm());
+        placement = place_cores(tasks, target, std::move(placement), pipelining.rhythm(), options.placement_moves_per_core);
         ScheduleColumns schedule;
         schedule.mode = options.mode;
+        schedule.exchange = pipelining.exchange;
         schedule.strategy = strategy;
         schedule.lane_core = std::move(placement);
         schedule.family_level = pipelining.levels;
@@ -60,16 +88,22 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         schedule.tasks_hash_high = tasks_hash.high;
         schedule.tasks_hash_low = tasks_hash.low;
         evaluate(tasks, target, timing, schedule);
-        return schedule;
+        // Double buffers need room; a candidate that does not fit is none. Candidate zero is kept, so that lower can say what is missing.
+        if (!candidates.empty() && !fits_local_memory(tasks, target, schedule)) return;
+        const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const ScheduleColumns& other) {
+            return other.exchange == schedule.exchange && other.lane_core == schedule.lane_core;
+        });
+        if (!known) candidates.push_back(std::move(schedule));
     };
-    std::vector<ScheduleColumns> candidates;
-    candidates.push_back(finish("ordered-packing", smallest_packing(tasks, workload, [&](const auto&... arguments) {
-                                    // Capacity can need more freedom than dependency order leaves.
-                                    auto packed = pack_ordered(arguments...);
-                                    return packed ? packed : pack_filling(arguments...);
-                                })));
-    ScheduleColumns filled = finish("filling", smallest_packing(tasks, workload, pack_filling));
-    if (filled.lane_core != candidates.front().lane_core) candidates.push_back(std::move(filled));
+    const Pipelining burst = burst_pipelining(tasks, options);
+    add("ordered-packing", burst, smallest_packing(tasks, workload, [&](const auto&... arguments) {
+            // Capacity can need more freedom than dependency order leaves.
+            auto packed = pack_ordered(arguments...);
+            return packed ? packed : pack_filling(arguments...);
+        }));
+    const LanePlacement filled = smallest_packing(tasks, workload, pack_filling);
+    add("filling", burst, filled);
+    if (const auto woven = woven_pipelining(tasks, options)) add("filling-woven", *woven, filled);
     return candidates;
 }
 

@@ -82,13 +82,12 @@ void require_capacity(const Tasks& tasks, const Workload& workload) {
 }
 
 CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTiming& timing,
-                        std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
-                        std::uint32_t slots_per_round) {
+                        std::span<const std::uint16_t> lane_core, const Rhythm& rhythm) {
     CoreLoads loads;
     loads.busy_ns.assign(target.core_count, 0);
     loads.lane_ns.assign(target.core_count, 0);
     loads.crossbars.assign(target.core_count, 0);
-    const ActorPlan plan = plan_actors(tasks, lane_core, family_level, slots_per_round);
+    const ActorPlan plan = plan_actors(tasks, lane_core, rhythm);
     std::vector<std::uint32_t> last_family(target.core_count, no_id);
     for (const Actor& actor : plan.actors) {
         const Family& family = tasks.families[actor.family.index()];

@@ -5,6 +5,7 @@
 
 #include "artifact/target.h"
 #include "artifact/tasks.h"
+#include "pim/placement.h"
 #include "pim/timing.h"
 
 namespace weft {
@@ -38,7 +39,6 @@ struct CoreLoads {
 };
 
 [[nodiscard]] CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTiming& timing,
-                                      std::span<const std::uint16_t> lane_core, std::span<const std::uint32_t> family_level,
-                                      std::uint32_t slots_per_round);
+                                      std::span<const std::uint16_t> lane_core, const Rhythm& rhythm);
 
 }  // namespace weft

@@ -1,168 +1,99 @@
 #include "lower/pim/emit.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/checked.h"
-#include "lower/pim/exchange.h"
+#include "lower/pim/core_work.h"
 
 namespace weft::lower_pim {
 namespace {
 
-/// What a core does in one slot, besides its actors.
-struct SlotWork {
-    std::vector<std::uint32_t> delayed;     // input buffers whose delay buffers move on
-    std::vector<std::uint32_t> local;       // transfers within the core
-    std::vector<std::uint32_t> messages;    // transfers to and from other cores, in the chip-wide order
-    std::vector<std::uint32_t> loads;       // transfers from global memory
-    std::vector<std::uint32_t> actors;
-};
-
+/// Instructions of one core after another.
 class CoreEmitter {
 public:
-    CoreEmitter(const Tasks& tasks, const ActorPlan& plan, const GlobalPlan& global, const Target& target, const PimTiming& timing,
-                MemoryPlan& memory, ProgramColumns& program)
+    CoreEmitter(const Tasks& tasks, const ActorPlan& plan, const GlobalPlan& global, const Target& target, const MemoryPlan& memory,
+                const ChipWork& work)
         : tasks_(tasks),
           plan_(plan),
           global_(global),
           target_(target),
-          timing_(timing),
           memory_(memory),
-          program_(program),
-          code_(static_cast<std::int32_t>(target.weight_bits)),
-          work_(std::size_t{target.core_count} * plan.slots_per_round) {}
+          work_(work),
+          woven_(plan.exchange == ExchangePolicy::Woven),
+          code_(static_cast<std::int32_t>(target.weight_bits)) {}
 
-    void run() {
-        collect();
-        order_messages();
-        program_.core_first_run.push_back(0);
-        program_.core_first_group.push_back(0);
-        for (std::uint32_t c = 0; c < target_.core_count; ++c) {
-            add_groups(CoreId(c));
-            emit_core(CoreId(c));
-            program_.core_first_run.push_back(narrow<std::uint32_t>(program_.runs.size()));
-            program_.core_first_group.push_back(narrow<std::uint32_t>(program_.groups.size()));
-        }
+    const CoreCode& emit(CoreId core) {
+        code_.clear();
+        bool idle = true;
+        for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) idle = idle && work_.at(core, s).actors.empty();
+        if (idle) return code_;
+        const auto bits = static_cast<std::int32_t>(target_.activation_bits);
+        code_.set_bit_widths(bits, bits);
+        if (woven_) code_.use_halves(memory_.half_distance[core.index()]);
+        for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) emit_slot(core, work_.at(core, s));
+        return code_;
     }
 
 private:
-    SlotWork& work(CoreId core, std::uint32_t slot) { return work_[core.index() * plan_.slots_per_round + slot]; }
-    CoreId source_core(const Transfer& transfer) const { return plan_.outputs[transfer.source].core; }
-    CoreId target_core(const Transfer& transfer) const { return plan_.inputs[transfer.target].core; }
-    const TaskTensor& tensor_of(const Transfer& transfer) const {
+    void emit_slot(CoreId core, const SlotWork& slot) {
+        for (const std::uint32_t input : slot.delayed) emit_delays(input);
+        for (const std::uint32_t t : slot.local) {
+            const Transfer& transfer = plan_.transfers[t];
+            copy(arrival_address(transfer), source_address(transfer), size_of(transfer));
+        }
+        auto insertion = slot.insertions.begin();
+        const auto loops = slot.operations.loops();
+        for (std::uint32_t l = 0; l <= loops.size(); ++l) {
+            std::uint32_t trip = 0;
+            for (; insertion != slot.insertions.end() && insertion->point.loop == l; ++insertion) {
+                if (insertion->point.trip > trip) {
+                    code_.append_part(slot.operations.body(loops[l]), trip, insertion->point.trip - trip, loops[l].label);
+                    trip = insertion->point.trip;
+                }
+                emit_insertion(core, plan_.transfers[insertion->transfer]);
+            }
+            if (l < loops.size()) {
+                code_.append_part(slot.operations.body(loops[l]), trip, loops[l].trips - trip, loops[l].label);
+            }
+        }
+        WEFT_CHECK(insertion == slot.insertions.end(), "a message stands behind the end of its slot");
+    }
+
+    void emit_insertion(CoreId core, const Transfer& transfer) {
+        if (transfer.source == no_id) {
+            emit_load(transfer);
+        } else {
+            emit_message(core, transfer);
+        }
+    }
+
+    [[nodiscard]] CoreId source_core(const Transfer& transfer) const { return plan_.outputs[transfer.source].core; }
+    [[nodiscard]] CoreId target_core(const Transfer& transfer) const { return plan_.inputs[transfer.target].core; }
+    [[nodiscard]] const TaskTensor& tensor_of(const Transfer& transfer) const {
         return tasks_.tensors[plan_.inputs[transfer.target].tensor.index()];
     }
-    std::int32_t size_of(const Transfer& transfer) const {
-        return static_cast<std::int32_t>(span_elems(tensor_of(transfer), transfer.span));
+    [[nodiscard]] std::int32_t size_of(const Transfer& transfer) const {
+        return static_cast<std::int32_t>(transfer_elems(tasks_, plan_, transfer));
     }
+    [[nodiscard]] std::int32_t written() const { return woven_ ? written_half : 0; }
+    [[nodiscard]] std::int32_t read() const { return woven_ ? read_half : 0; }
 
-    void collect() {
-        std::vector<char> seen(plan_.inputs.size(), 0);
-        for (std::uint32_t t = 0; t < plan_.transfers.size(); ++t) {
-            const Transfer& transfer = plan_.transfers[t];
-            SlotWork& slot = work(target_core(transfer), transfer.slot);
-            if (transfer.delays > 0 && seen[transfer.target] == 0) {
-                seen[transfer.target] = 1;
-                slot.delayed.push_back(transfer.target);
-            }
-            if (transfer.source == no_id) {
-                slot.loads.push_back(t);
-            } else if (source_core(transfer) == target_core(transfer)) {
-                slot.local.push_back(t);
-            }
-        }
-        for (std::uint32_t a = 0; a < plan_.actors.size(); ++a) {
-            const Actor& actor = plan_.actors[a];
-            work(actor.core, actor.level % plan_.slots_per_round).actors.push_back(a);
-        }
-        // Actors that load from global memory come last in their slot, so that their loads can be spread over the time before them.
-        for (SlotWork& slot : work_) {
-            std::stable_partition(slot.actors.begin(), slot.actors.end(), [&](std::uint32_t a) { return !loads_input(a); });
-        }
-    }
-
-    bool loads_input(std::uint32_t actor_index) const {
-        const Actor& actor = plan_.actors[actor_index];
-        const Family& family = tasks_.families[actor.family.index()];
-        return std::any_of(plan_.actor_inputs.begin() + actor.first_input,
-                           plan_.actor_inputs.begin() + actor.first_input + family.input_count, [&](std::uint32_t input) {
-                               return tasks_.tensors[plan_.inputs[input].tensor.index()].producer == no_id;
-                           });
-    }
-
-    std::int64_t actor_ns(std::uint32_t actor_index) const {
-        const Actor& actor = plan_.actors[actor_index];
-        return static_cast<std::int64_t>(tasks_.families[actor.family.index()].tile_ns) * actor.tile_count;
-    }
-
-    std::int64_t slot_compute_ns(const SlotWork& slot) const {
-        std::int64_t ns = 0;
-        for (const std::uint32_t actor : slot.actors) ns += actor_ns(actor);
-        for (const std::uint32_t t : slot.local) ns += timing_.copy_ns(static_cast<std::uint32_t>(size_of(plan_.transfers[t])));
-        return ns;
-    }
-
-    /// One order per slot for the whole chip; each core gets its projection.
-    void order_messages() {
-        std::vector<std::vector<std::uint32_t>> by_slot(plan_.slots_per_round);
-        for (std::uint32_t t = 0; t < plan_.transfers.size(); ++t) {
-            const Transfer& transfer = plan_.transfers[t];
-            if (transfer.source != no_id && source_core(transfer) != target_core(transfer)) by_slot[transfer.slot].push_back(t);
-        }
-        std::vector<std::int64_t> ready(target_.core_count, 0);
-        for (std::uint32_t slot = 0; slot < plan_.slots_per_round; ++slot) {
-            // With one slot per round a core comes to the exchange after its computation of the round before.
-            const std::uint32_t before = (slot + plan_.slots_per_round - 1) % plan_.slots_per_round;
-            for (std::uint32_t c = 0; c < target_.core_count; ++c) ready[c] += slot_compute_ns(work(CoreId(c), before));
-            std::vector<Message> messages;
-            for (const std::uint32_t t : by_slot[slot]) {
-                const Transfer& transfer = plan_.transfers[t];
-                const auto bytes = static_cast<std::uint32_t>(size_of(transfer));
-                const CoreId from = source_core(transfer);
-                const CoreId to = target_core(transfer);
-                messages.push_back({from, to, timing_.send_ns(from, to, bytes), timing_.recv_ns(from, to, bytes)});
-            }
-            for (const std::uint32_t index : order_exchange(messages, ready)) {
-                const std::uint32_t t = by_slot[slot][index];
-                work(source_core(plan_.transfers[t]), slot).messages.push_back(t);
-                work(target_core(plan_.transfers[t]), slot).messages.push_back(t);
-            }
-        }
-    }
-
-    void add_groups(CoreId core) {
-        family_group_.assign(tasks_.families.size(), no_id);
-        std::uint32_t next = 0;
-        for (std::uint32_t slot = 0; slot < plan_.slots_per_round; ++slot) {
-            for (const std::uint32_t a : work(core, slot).actors) {
-                const std::uint32_t f = plan_.actors[a].family.value;
-                if (family_group_[f] != no_id) continue;
-                const Family& family = tasks_.families[f];
-                family_group_[f] = next;
-                next += family.strip_count;
-                for (const Strip& strip : tasks_.strips.subspan(family.first_strip, family.strip_count)) {
-                    program_.groups.push_back({strip.crossbars, strip.rows, strip.columns, strip.first_block, strip.block_count});
-                }
-            }
-        }
-    }
-
-    void push(const Operation& operation, std::uint32_t label = no_id) { code_.append({&operation, 1}, 1, label); }
+    void push(const Operation& operation) { code_.append({&operation, 1}, 1, no_id); }
 
     void copy(std::int32_t target, std::int32_t source, std::int32_t length) {
         push({Opcode::Lmv, {target, 0}, {source, 0}, {}, length, 0});
     }
 
-    std::int32_t source_address(const Transfer& transfer) const {
-        return position_address(memory_.outputs[transfer.source], tensor_of(transfer), transfer.span.first);
+    [[nodiscard]] std::int32_t source_address(const Transfer& transfer) const {
+        return read() + position_address(memory_.outputs[transfer.source], tensor_of(transfer), transfer.span.first);
     }
 
-    /// First delay buffer, or the input buffer itself.
-    std::int32_t arrival_address(const Transfer& transfer) const {
-        if (transfer.delays == 0) {
-            return position_address(memory_.inputs[transfer.target], tensor_of(transfer), transfer.span.first);
-        }
-        return stage_address(tasks_, plan_, memory_, transfer.target, 0, transfer.span);
+    /// The first delay buffer, or the input buffer itself.
+    [[nodiscard]] std::int32_t arrival_address(const Transfer& transfer) const {
+        const std::int32_t address =
+            transfer.delays == 0 ? position_address(memory_.inputs[transfer.target], tensor_of(transfer), transfer.span.first)
+                                 : stage_address(tasks_, plan_, memory_, transfer.target, 0, transfer.span);
+        return written() + address;
     }
 
     /// Every delay buffer hands on what it holds, the oldest first.
@@ -171,11 +102,12 @@ private:
         const TaskTensor& tensor = tasks_.tensors[buffer.tensor.index()];
         const std::uint32_t delays = memory_.delays[input];
         for (std::uint32_t stage = delays; stage-- > 0;) {
-            for (std::uint32_t s = buffer.first_span; s < buffer.first_span + buffer.span_count; ++s) {
-                const PositionSpan& span = plan_.spans[s];
-                const std::int32_t from = stage_address(tasks_, plan_, memory_, input, stage, span);
-                const std::int32_t to = stage + 1 == delays ? position_address(memory_.inputs[input], tensor, span.first)
-                                                            : stage_address(tasks_, plan_, memory_, input, stage + 1, span);
+            for (const PositionSpan& span : std::span(plan_.spans).subspan(buffer.first_span, buffer.span_count)) {
+                const std::int32_t from =
+                    (stage == 0 ? read() : 0) + stage_address(tasks_, plan_, memory_, input, stage, span);
+                const std::int32_t to = stage + 1 == delays
+                                            ? written() + position_address(memory_.inputs[input], tensor, span.first)
+                                            : stage_address(tasks_, plan_, memory_, input, stage + 1, span);
                 copy(to, from, static_cast<std::int32_t>(span_elems(tensor, span)));
             }
         }
@@ -199,90 +131,14 @@ private:
         push({Opcode::Ld, {arrival_address(transfer), 0}, {from, 0}, {}, size_of(transfer), 0});
     }
 
-    void emit_actor(std::uint32_t actor_index) {
-        const Actor& actor = plan_.actors[actor_index];
-        const Family& family = tasks_.families[actor.family.index()];
-        rows_.clear();
-        for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
-            rows_.push_back(memory_.inputs[plan_.actor_inputs[actor.first_input + slot]]);
-        }
-        KernelSpace space;
-        space.inputs = rows_;
-        space.output = memory_.outputs[actor.output];
-        space.scratch = memory_.scratch[actor.core.index()];
-        space.first_group = family_group_[actor.family.index()];
-        emit_kernel(tasks_, actor.family, actor.first_tile, actor.tile_count, space, memory_.cores[actor.core.index()], code_);
-        if (tasks_.tensors[family.output].output_port != no_id) emit_store(actor);
-    }
-
-    void emit_store(const Actor& actor) {
-        const Family& family = tasks_.families[actor.family.index()];
-        const TaskTensor& tensor = tasks_.tensors[family.output];
-        const RowAddress global{static_cast<std::int32_t>(global_.tensor_address[family.output]), 0};
-        const PositionSpan span{actor.first_position, actor.position_count};
-        const std::int32_t from = position_address(memory_.outputs[actor.output], tensor, span.first);
-        const std::int32_t to = position_address(global, tensor, span.first);
-        push({Opcode::St, {to, 0}, {from, 0}, {}, static_cast<std::int32_t>(span_elems(tensor, span)), 0});
-    }
-
-    /// Loads of all cores at once would queue at the global memory: core c of n waits for c/n of its time before the loading actor.
-    void emit_compute(CoreId core, SlotWork& slot) {
-        std::int64_t before = 0;
-        for (const std::uint32_t a : slot.actors) {
-            if (loads_input(a)) break;
-            before += actor_ns(a);
-        }
-        const std::int64_t wanted = before * core.value / target_.core_count;
-        std::int64_t now = 0;
-        bool loaded = false;
-        const auto load_all = [&] {
-            for (const std::uint32_t t : slot.loads) emit_load(plan_.transfers[t]);
-            loaded = true;
-        };
-        for (const std::uint32_t a : slot.actors) {
-            if (!loaded && (now >= wanted || loads_input(a))) load_all();
-            emit_actor(a);
-            now += actor_ns(a);
-        }
-        if (!loaded) load_all();
-    }
-
-    void emit_core(CoreId core) {
-        code_.clear();
-        bool idle = true;
-        for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) idle = idle && work(core, s).actors.empty();
-        if (idle) return;
-        const auto bits = static_cast<std::int32_t>(target_.activation_bits);
-        code_.set_bit_widths(bits, bits);
-        for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) {
-            SlotWork& slot = work(core, s);
-            for (const std::uint32_t input : slot.delayed) emit_delays(input);
-            for (const std::uint32_t t : slot.local) {
-                const Transfer& transfer = plan_.transfers[t];
-                copy(arrival_address(transfer), source_address(transfer), size_of(transfer));
-            }
-            for (const std::uint32_t t : slot.messages) emit_message(core, plan_.transfers[t]);
-            emit_compute(core, slot);
-        }
-        const auto first = narrow<std::uint32_t>(program_.instructions.size());
-        program_.instructions.insert(program_.instructions.end(), code_.instructions().begin(), code_.instructions().end());
-        for (Run run : code_.runs()) {
-            run.first_instruction += first;
-            program_.runs.push_back(run);
-        }
-    }
-
     const Tasks& tasks_;
     const ActorPlan& plan_;
     const GlobalPlan& global_;
     const Target& target_;
-    const PimTiming& timing_;
-    MemoryPlan& memory_;
-    ProgramColumns& program_;
+    const MemoryPlan& memory_;
+    const ChipWork& work_;
+    bool woven_;
     CoreCode code_;
-    std::vector<SlotWork> work_;                 // core-major
-    std::vector<std::uint32_t> family_group_;    // of the core in hand
-    std::vector<RowAddress> rows_;
 };
 
 Port port_of(const TaskTensor& tensor, std::uint32_t address, std::uint32_t offset) {
@@ -301,7 +157,7 @@ GlobalPlan plan_global(const Tasks& tasks, std::span<const std::uint32_t> family
         if (plan.tensor_address[t] == no_id) {
             plan.tensor_address[t] = narrow<std::uint32_t>(next);
             next += std::uint64_t{tensor.rows} * (tensor.columns + tensor.gap) * tensor.channels;
-            WEFT_CHECK(next < (std::uint64_t{1} << 31U));
+            if (next >= (std::uint64_t{1} << 31U)) refuse("inputs and outputs need more than 2 GiB of global memory");
         }
         return plan.tensor_address[t];
     };
@@ -316,7 +172,23 @@ GlobalPlan plan_global(const Tasks& tasks, std::span<const std::uint32_t> family
 
 void emit_cores(const Tasks& tasks, const ActorPlan& plan, const GlobalPlan& global, const Target& target, const PimTiming& timing,
                 MemoryPlan& memory, ProgramColumns& program) {
-    CoreEmitter(tasks, plan, global, target, timing, memory, program).run();
+    ChipWork work = collect_work(tasks, plan, global, target, timing, memory);
+    place_insertions(tasks, plan, target, timing, memory, work);
+    CoreEmitter emitter(tasks, plan, global, target, memory, work);
+    program.core_first_run.push_back(0);
+    program.core_first_group.push_back(0);
+    for (std::uint32_t c = 0; c < target.core_count; ++c) {
+        const CoreCode& code = emitter.emit(CoreId(c));
+        const auto first = narrow<std::uint32_t>(program.instructions.size());
+        program.instructions.insert(program.instructions.end(), code.instructions().begin(), code.instructions().end());
+        for (Run run : code.runs()) {
+            run.first_instruction += first;
+            program.runs.push_back(run);
+        }
+        program.groups.insert(program.groups.end(), work.groups[c].begin(), work.groups[c].end());
+        program.core_first_run.push_back(narrow<std::uint32_t>(program.runs.size()));
+        program.core_first_group.push_back(narrow<std::uint32_t>(program.groups.size()));
+    }
 }
 
 }  // namespace weft::lower_pim

@@ -2,7 +2,7 @@
 
 #include "artifact/program.h"
 #include "artifact/target.h"
-#include "lower/pim/memory_plan.h"
+#include "pim/memory_plan.h"
 #include "pim/placement.h"
 #include "pim/timing.h"
 
@@ -17,7 +17,7 @@ struct GlobalPlan {
 
 [[nodiscard]] GlobalPlan plan_global(const Tasks& tasks, std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round);
 
-/// Code of every core, constants added to `memory`.
+/// Runs, instructions and array groups of every core into `program`; constants are added to `memory`.
 void emit_cores(const Tasks& tasks, const ActorPlan& plan, const GlobalPlan& global, const Target& target, const PimTiming& timing,
                 MemoryPlan& memory, ProgramColumns& program);
 

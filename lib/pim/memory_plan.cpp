@@ -1,10 +1,10 @@
-#include "lower/pim/memory_plan.h"
+#include "pim/memory_plan.h"
 
 #include <algorithm>
 
 #include "base/checked.h"
 
-namespace weft::lower_pim {
+namespace weft {
 namespace {
 
 RowAddress allocate_rows(const RowBuffer& buffer, const TaskTensor& tensor, LocalMemory& memory) {
@@ -26,28 +26,42 @@ std::int64_t spans_elems(const Tasks& tasks, const ActorPlan& plan, const RowBuf
 
 MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t core_count) {
     MemoryPlan memory;
+    const bool woven = plan.exchange == ExchangePolicy::Woven;
     for (std::uint32_t c = 0; c < core_count; ++c) memory.cores.emplace_back(CoreId(c));
+    const auto core_of = [&](const RowBuffer& buffer) -> LocalMemory& { return memory.cores[buffer.core.index()]; };
     for (const RowBuffer& buffer : plan.inputs) {
-        memory.inputs.push_back(
-            allocate_rows(buffer, tasks.tensors[buffer.tensor.index()], memory.cores[buffer.core.index()]));
+        memory.inputs.push_back(allocate_rows(buffer, tasks.tensors[buffer.tensor.index()], core_of(buffer)));
     }
     for (const RowBuffer& buffer : plan.outputs) {
-        memory.outputs.push_back(
-            allocate_rows(buffer, tasks.tensors[buffer.tensor.index()], memory.cores[buffer.core.index()]));
+        memory.outputs.push_back(allocate_rows(buffer, tasks.tensors[buffer.tensor.index()], core_of(buffer)));
     }
     memory.delays.assign(plan.inputs.size(), 0);
     for (const Transfer& transfer : plan.transfers) memory.delays[transfer.target] = transfer.delays;
+    std::uint32_t stages = 0;
     for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
-        memory.first_stage.push_back(narrow<std::uint32_t>(memory.stage_address.size()));
-        const std::int64_t elems = memory.delays[i] == 0 ? 0 : spans_elems(tasks, plan, plan.inputs[i]);
-        for (std::uint32_t stage = 0; stage < memory.delays[i]; ++stage) {
-            memory.stage_address.push_back(memory.cores[plan.inputs[i].core.index()].allocate(elems));
-        }
+        memory.first_stage.push_back(stages);
+        stages += memory.delays[i];
     }
+    memory.stage_address.assign(stages, 0);
+    const auto allocate_stages = [&](std::uint32_t first, std::uint32_t end) {
+        for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+            for (std::uint32_t stage = first; stage < std::min(end, memory.delays[i]); ++stage) {
+                memory.stage_address[memory.first_stage[i] + stage] =
+                    core_of(plan.inputs[i]).allocate(spans_elems(tasks, plan, plan.inputs[i]));
+            }
+        }
+    };
+    if (woven) allocate_stages(0, 1);
+    for (LocalMemory& core : memory.cores) {
+        const std::int64_t half = core.used();
+        memory.half_distance.push_back(woven ? narrow<std::int32_t>(half) : 0);
+        if (woven) (void)core.allocate(half);
+    }
+    allocate_stages(woven ? 1 : 0, no_id);
     std::vector<std::int32_t> scratch(core_count, 0);
     for (const Actor& actor : plan.actors) {
         std::int32_t& most = scratch[actor.core.index()];
-        most = std::max(most, static_cast<std::int32_t>(tasks.families[actor.family.index()].scratch_elems));
+        most = std::max(most, kernel_scratch_elems(tasks, actor.family));
     }
     for (std::uint32_t c = 0; c < core_count; ++c) memory.scratch.push_back(memory.cores[c].allocate(scratch[c]));
     return memory;
@@ -79,4 +93,4 @@ std::int32_t stage_address(const Tasks& tasks, const ActorPlan& plan, const Memo
     return 0;
 }
 
-}  // namespace weft::lower_pim
+}  // namespace weft

@@ -1,0 +1,181 @@
+#include <algorithm>
+
+#include "base/checked.h"
+#include "lower/pim/core_work.h"
+#include "lower/pim/exchange.h"
+
+namespace weft::lower_pim {
+namespace {
+
+std::int64_t compute_ns(const SlotWork& slot) {
+    std::int64_t ns = 0;
+    for (std::size_t i = 0; i < slot.trip_ns.size(); ++i) ns += slot.trip_ns[i] * slot.operations.loops()[i].trips;
+    return ns;
+}
+
+/// The loop boundary or repetition nearest to `span_ns` of computation, not beyond the start of loop `last_loop`.
+WeavePoint point_after(const SlotWork& slot, std::int64_t span_ns, std::uint32_t last_loop) {
+    const auto loops = slot.operations.loops();
+    for (std::uint32_t l = 0; l < std::min<std::size_t>(loops.size(), last_loop); ++l) {
+        const std::int64_t whole = slot.trip_ns[l] * loops[l].trips;
+        if (span_ns < whole) return {l, static_cast<std::uint32_t>(span_ns / slot.trip_ns[l])};
+        span_ns -= whole;
+    }
+    return {static_cast<std::uint32_t>(std::min<std::size_t>(loops.size(), last_loop)), 0};
+}
+
+class Placer {
+public:
+    Placer(const Tasks& tasks, const ActorPlan& plan, const Target& target, const PimTiming& timing, const MemoryPlan& memory,
+           ChipWork& work)
+        : tasks_(tasks), plan_(plan), target_(target), timing_(timing), memory_(memory), work_(work) {}
+
+    void run() {
+        std::vector<std::vector<std::uint32_t>> by_slot(plan_.slots_per_round);
+        for (std::uint32_t t = 0; t < plan_.transfers.size(); ++t) {
+            if (is_message(plan_.transfers[t])) by_slot[plan_.transfers[t].slot].push_back(t);
+        }
+        if (plan_.exchange == ExchangePolicy::Woven) {
+            weave(by_slot[0]);
+        } else {
+            burst(by_slot);
+        }
+        place_loads();
+    }
+
+private:
+    [[nodiscard]] CoreId from(const Transfer& transfer) const { return plan_.outputs[transfer.source].core; }
+    [[nodiscard]] CoreId to(const Transfer& transfer) const { return plan_.inputs[transfer.target].core; }
+    [[nodiscard]] bool is_message(const Transfer& transfer) const {
+        return transfer.source != no_id && from(transfer) != to(transfer);
+    }
+
+    /// Delay buffers, copies within the core, and loads: what a slot costs besides computation and messages.
+    [[nodiscard]] std::int64_t fixed_ns(CoreId core, const SlotWork& slot) const {
+        std::int64_t ns = 0;
+        for (const std::uint32_t input : slot.delayed) {
+            const RowBuffer& buffer = plan_.inputs[input];
+            for (const PositionSpan& span : std::span(plan_.spans).subspan(buffer.first_span, buffer.span_count)) {
+                ns += memory_.delays[input] * timing_.copy_ns(span_elems(tasks_.tensors[buffer.tensor.index()], span));
+            }
+        }
+        for (const std::uint32_t t : slot.local) ns += timing_.copy_ns(transfer_elems(tasks_, plan_, plan_.transfers[t]));
+        for (const std::uint32_t t : slot.loads) ns += timing_.load_ns(core, transfer_elems(tasks_, plan_, plan_.transfers[t]));
+        return ns;
+    }
+
+    [[nodiscard]] std::vector<Message> messages_of(std::span<const std::uint32_t> transfers) const {
+        std::vector<Message> messages;
+        for (const std::uint32_t t : transfers) {
+            const Transfer& transfer = plan_.transfers[t];
+            const std::uint32_t bytes = transfer_elems(tasks_, plan_, transfer);
+            messages.push_back({from(transfer), to(transfer), timing_.send_ns(from(transfer), to(transfer), bytes),
+                                timing_.recv_ns(from(transfer), to(transfer), bytes)});
+        }
+        return messages;
+    }
+
+    /// Every slot's messages at its start, in the order of a chip-wide list schedule that knows when each core gets there.
+    void burst(std::span<const std::vector<std::uint32_t>> by_slot) {
+        std::vector<std::int64_t> ready(target_.core_count, 0);
+        for (std::uint32_t slot = 0; slot < plan_.slots_per_round; ++slot) {
+            // With one slot per round a core comes to the exchange after its computation of the round before.
+            const std::uint32_t before = (slot + plan_.slots_per_round - 1) % plan_.slots_per_round;
+            for (std::uint32_t c = 0; c < target_.core_count; ++c) {
+                ready[c] += compute_ns(work_.at(CoreId(c), before)) + fixed_ns(CoreId(c), work_.at(CoreId(c), slot));
+            }
+            for (const std::uint32_t index : order_exchange(messages_of(by_slot[slot]), ready)) {
+                const std::uint32_t t = by_slot[slot][index];
+                work_.at(from(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t});
+                work_.at(to(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t});
+            }
+        }
+    }
+
+    [[nodiscard]] WovenMessage woven_message(const Transfer& transfer) const {
+        const CoreId a = from(transfer);
+        const CoreId b = to(transfer);
+        const std::uint32_t bytes = transfer_elems(tasks_, plan_, transfer);
+        WovenMessage message;
+        message.from = a;
+        message.to = b;
+        message.request_ns = timing_.network_ns(a, b, 1);
+        message.permission_ns = timing_.network_ns(b, a, 1);
+        message.data_ns = timing_.network_ns(a, b, bytes);
+        message.read_ns = timing_.send_ns(a, b, bytes) - message.request_ns - message.permission_ns;
+        message.write_ns = timing_.recv_ns(a, b, bytes) - timing_.send_ns(a, b, bytes) - message.data_ns;
+        return message;
+    }
+
+    void weave(std::span<const std::uint32_t> transfers) {
+        std::vector<WovenCore> cores(target_.core_count);
+        for (std::uint32_t c = 0; c < target_.core_count; ++c) {
+            const SlotWork& slot = work_.at(CoreId(c), 0);
+            cores[c].fixed_ns = fixed_ns(CoreId(c), slot);
+            for (std::size_t l = 0; l < slot.trip_ns.size(); ++l) {
+                cores[c].loops.push_back({slot.operations.loops()[l].trips, slot.trip_ns[l]});
+            }
+        }
+        std::vector<WovenMessage> messages;
+        for (const std::uint32_t t : transfers) messages.push_back(woven_message(plan_.transfers[t]));
+        // First wish: where a burst exchange would start each message.
+        const std::vector<Message> plain = messages_of(transfers);
+        std::vector<std::int64_t> ready(target_.core_count, 0);
+        for (std::uint32_t c = 0; c < target_.core_count; ++c) ready[c] = cores[c].fixed_ns + compute_ns(work_.at(CoreId(c), 0));
+        const std::vector<std::int64_t> start = ready;
+        std::vector<std::int64_t> clock = start;
+        std::vector<std::int64_t> wish(messages.size(), 0);
+        for (const std::uint32_t index : order_exchange(plain, ready)) {
+            const Message& message = plain[index];
+            std::int64_t& a = clock[message.from.index()];
+            std::int64_t& b = clock[message.to.index()];
+            wish[index] = std::max(a, b);
+            a = wish[index] + message.send_ns;
+            b = wish[index] + message.recv_ns;
+        }
+        const Weave woven = weave_messages(cores, messages, wish, {});
+        for (const std::uint32_t index : woven.order) {
+            const std::uint32_t t = transfers[index];
+            work_.at(from(plan_.transfers[t]), 0).insertions.push_back({woven.send_point[index], t});
+            work_.at(to(plan_.transfers[t]), 0).insertions.push_back({woven.recv_point[index], t});
+        }
+    }
+
+    /// Core c of n loads after c/n of the time it has before the data are needed.
+    void place_loads() {
+        for (std::uint32_t c = 0; c < target_.core_count; ++c) {
+            for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) {
+                SlotWork& slot = work_.at(CoreId(c), s);
+                if (slot.loads.empty()) continue;
+                const bool woven = plan_.exchange == ExchangePolicy::Woven;
+                const std::uint32_t last = woven ? no_id : slot.first_loading_loop;
+                std::int64_t before = 0;
+                for (std::uint32_t l = 0; l < std::min<std::size_t>(slot.trip_ns.size(), last); ++l) {
+                    before += slot.trip_ns[l] * slot.operations.loops()[l].trips;
+                }
+                const WeavePoint point = point_after(slot, multiply_divide(before, c, target_.core_count), last);
+                const auto at = std::upper_bound(slot.insertions.begin(), slot.insertions.end(), point,
+                                                 [](const WeavePoint& p, const Insertion& insertion) { return p < insertion.point; });
+                std::vector<Insertion> loads;
+                for (const std::uint32_t t : slot.loads) loads.push_back({point, t});
+                slot.insertions.insert(at, loads.begin(), loads.end());
+            }
+        }
+    }
+
+    const Tasks& tasks_;
+    const ActorPlan& plan_;
+    const Target& target_;
+    const PimTiming& timing_;
+    const MemoryPlan& memory_;
+    ChipWork& work_;
+};
+
+}  // namespace
+
+void place_insertions(const Tasks& tasks, const ActorPlan& plan, const Target& target, const PimTiming& timing,
+                      const MemoryPlan& memory, ChipWork& work) {
+    Placer(tasks, plan, target, timing, memory, work).run();
+}
+
+}  // namespace weft::lower_pim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/id.h"
+
+namespace weft::lower_pim {
+
+/// A message between two cores as the weave sees it; all times in nanoseconds.
+struct WovenMessage {
+    CoreId from;
+    CoreId to;
+    std::int64_t request_ns = 0;     // one flit from sender to receiver
+    std::int64_t permission_ns = 0;  // one flit back
+    std::int64_t read_ns = 0;        // local read at the sender, issue and retirement included
+    std::int64_t data_ns = 0;        // in the sender's outgoing queue
+    std::int64_t write_ns = 0;       // local write at the receiver, issue and retirement included
+};
+
+/// A loop of a core's computation.
+struct WovenLoop {
+    std::uint32_t trips = 1;
+    std::int64_t trip_ns = 0;
+};
+
+/// A core's round: work that stands at its start, then loops among which messages are put.
+struct WovenCore {
+    std::int64_t fixed_ns = 0;
+    std::vector<WovenLoop> loops;
+};
+
+/// A point between two repetitions: before repetition `trip` of loop `loop` (loop count: the end).
+struct WeavePoint {
+    std::uint32_t loop = 0;
+    std::uint32_t trip = 0;
+    auto operator<=>(const WeavePoint&) const = default;
+};
+
+struct Weave {
+    std::vector<std::uint32_t> order;        // messages in the chip-wide order
+    std::vector<WeavePoint> send_point;      // per message, at the sender
+    std::vector<WeavePoint> recv_point;      // per message, at the receiver
+    std::int64_t interval_ns = 0;            // as played out
+};
+
+struct WeaveOptions {
+    unsigned iterations = 24;
+    unsigned rounds = 6;                     // played out per evaluation
+};
+
+/// Put messages among the computation so that rounds follow each other fast. `start_ns` is where each message would like to stand in
+/// the first attempt (times within one round). Then, repeatedly: play the rounds out, take the time of each rendezvous modulo the
+/// interval, and weave anew with messages at those times. The best attempt is kept. Every core follows the projection of one order, so
+/// there is no deadlock. Method: docs/lowering.md.
+[[nodiscard]] Weave weave_messages(std::span<const WovenCore> cores, std::span<const WovenMessage> messages,
+                                   std::span<const std::int64_t> start_ns, const WeaveOptions& options);
+
+}  // namespace weft::lower_pim
