@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dag/list_schedule.h"
+
+namespace weft {
+
+/// Which weights are resident where, as tasks are placed. Weights x processors bits.
+class Residency {
+public:
+    Residency(const Dag& dag, std::span<const Residence> reserved, bool only_reserved)
+        : dag_(dag),
+          free_(dag.capacity.begin(), dag.capacity.end()),
+          resident_(dag.weight_size.size() * dag.processor_count),
+          fixed_(dag.weight_size.size(), false) {
+        for (const Residence& residence : reserved) {
+            add(residence.weight, residence.processor);
+            fixed_[residence.weight] = only_reserved;
+        }
+    }
+
+    [[nodiscard]] bool admits(std::uint32_t task, std::uint32_t processor) const {
+        const std::uint32_t weight = dag_.weight_of(task);
+        if (weight == no_id || resident_[index(weight, processor)]) return true;
+        return !fixed_[weight] && free_[processor] >= dag_.weight_size[weight];
+    }
+
+    void settle(std::uint32_t task, std::uint32_t processor) {
+        const std::uint32_t weight = dag_.weight_of(task);
+        if (weight != no_id) add(weight, processor);
+    }
+
+    [[nodiscard]] std::vector<Residence> take() { return std::move(list_); }
+
+private:
+    [[nodiscard]] std::size_t index(std::uint32_t weight, std::uint32_t processor) const {
+        return std::size_t{weight} * dag_.processor_count + processor;
+    }
+
+    void add(std::uint32_t weight, std::uint32_t processor) {
+        if (resident_[index(weight, processor)]) return;
+        WEFT_CHECK(free_[processor] >= dag_.weight_size[weight], "weight {} passes the capacity of processor {}", weight, processor);
+        free_[processor] -= dag_.weight_size[weight];
+        resident_[index(weight, processor)] = true;
+        list_.push_back({weight, processor});
+    }
+
+    const Dag& dag_;
+    std::vector<std::uint32_t> free_;
+    std::vector<bool> resident_;
+    std::vector<bool> fixed_;
+    std::vector<Residence> list_;
+};
+
+}  // namespace weft
