@@ -90,7 +90,7 @@ void print_header(const char* first) {
 }
 
 /// The published grid of parameters, sampled.
-void layered_table(std::uint32_t graphs) {
+Tally layered_table(std::uint32_t graphs) {
     constexpr std::uint32_t sizes[] = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500};
     constexpr std::uint32_t fats[] = {10, 40, 80};
     constexpr std::uint32_t two[] = {20, 80};
@@ -115,12 +115,14 @@ void layered_table(std::uint32_t graphs) {
         all.merge(tally);
     }
     all.print("all");
+    return all;
 }
 
-void shapes_table(std::uint32_t graphs_per_shape) {
+Tally shapes_table(std::uint32_t graphs_per_shape) {
     Random random(2015);
     fmt::print("\nShapes of applications\n");
     print_header("shape");
+    Tally all;
     const auto row = [&](const char* name, auto&& draw) {
         Tally tally;
         for (std::uint32_t i = 0; i < graphs_per_shape; ++i) {
@@ -128,11 +130,14 @@ void shapes_table(std::uint32_t graphs_per_shape) {
             compare(draw(), costs, random, tally);
         }
         tally.print(name);
+        all.merge(tally);
     };
     row("FFT", [&] { return fourier_topology(4U << random.below(4)); });
     row("elimination", [&] { return elimination_topology(5 + random.below(16)); });
     row("Montage", [&] { return montage_topology(5 + random.below(21), random); });
     row("Epigenomics", [&] { return epigenomics_topology(1 + random.below(3), 4 + random.below(9)); });
+    all.print("all");
+    return all;
 }
 
 /// Best of a few runs, in milliseconds.
@@ -175,8 +180,10 @@ int main(int argc, char** argv) {
         fmt::print("usage: bench_dag [layered graphs, at least 10]\n");
         return 2;
     }
-    layered_table(graphs);
-    shapes_table(graphs / 10);
+    Tally all = layered_table(graphs);
+    all.merge(shapes_table(graphs / 10));
+    fmt::print("\n");
+    all.print("both tables");
     fmt::print("\nTime\n{:>8}{:>9}{:>12}{:>13}{:>13}{:>17}\n", "tasks", "edges", "processors", "PEFT", "HEFT", "PEFT, links");
     time_large(1000, 168, 50);
     time_large(10000, 168, 50);

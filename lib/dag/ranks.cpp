@@ -13,17 +13,18 @@ std::int64_t cost_sum(const Dag& dag, std::uint32_t task) {
     return std::accumulate(costs.begin(), costs.end(), std::int64_t{0});
 }
 
-/// row[p] = max(row[p], min(through[p], elsewhere))
-void raise(std::span<std::int64_t> row, std::span<const std::int64_t> through, std::int64_t elsewhere) {
-    for (std::size_t p = 0; p < row.size(); ++p) row[p] = std::max(row[p], std::min(through[p], elsewhere));
+/// row[p] = max(row[p], min(next[p] + cost[p], elsewhere))
+void raise(std::span<std::int64_t> row, std::span<const std::int64_t> next, std::span<const std::int64_t> cost, std::int64_t elsewhere) {
+    for (std::size_t p = 0; p < row.size(); ++p) row[p] = std::max(row[p], std::min(next[p] + cost[p], elsewhere));
 }
 
-/// row[p] = max(row[p], min over q of through[q] + cost of the edge from p to q)
-void raise_by_links(const Dag& dag, std::uint32_t edge, std::span<std::int64_t> row, std::span<const std::int64_t> through) {
+/// row[p] = max(row[p], min over q of next[q] + cost[q] + the edge from p to q)
+void raise_by_links(const Dag& dag, std::uint32_t edge, std::span<std::int64_t> row, std::span<const std::int64_t> next,
+                    std::span<const std::int64_t> cost) {
     for (std::uint32_t p = 0; p < dag.processor_count; ++p) {
-        std::int64_t least = through[p];
+        std::int64_t least = next[p] + cost[p];
         for (std::uint32_t q = 0; q < dag.processor_count; ++q) {
-            least = std::min(least, through[q] + dag.communication_ns(edge, p, q));
+            least = std::min(least, next[q] + cost[q] + dag.communication_ns(edge, p, q));
         }
         row[p] = std::max(row[p], least);
     }
@@ -35,23 +36,22 @@ std::vector<std::int64_t> optimistic_cost_table(const Dag& dag, std::span<const 
                                                 std::span<const std::int64_t> mean, OptimisticLinks links) {
     const std::size_t width = dag.processor_count;
     std::vector<std::int64_t> table(dag.task_count * width, 0);
-    std::vector<std::int64_t> through(dag.task_count * width);   // OCT(j, q) + w(j, q)
-    std::vector<std::int64_t> least(dag.task_count);             // its minimum over q
+    std::vector<std::int64_t> least(dag.task_count);   // min over q of OCT(j, q) + w(j, q)
     for (auto task = order.rbegin(); task != order.rend(); ++task) {
         const std::span<std::int64_t> row(table.data() + *task * width, width);
         for (std::uint32_t e = dag.successor_first[*task]; e < dag.successor_first[*task + 1U]; ++e) {
             const std::uint32_t next = dag.successors[e];
-            const std::span<const std::int64_t> next_through(through.data() + next * width, width);
+            const std::span<const std::int64_t> next_row(table.data() + next * width, width);
             if (links == OptimisticLinks::Actual && !dag.link_ps.empty()) {
-                raise_by_links(dag, e, row, next_through);
+                raise_by_links(dag, e, row, next_row, dag.costs(next));
             } else {
-                raise(row, next_through, least[next] + mean[e]);
+                raise(row, next_row, dag.costs(next), least[next] + mean[e]);
             }
         }
         const auto costs = dag.costs(*task);
-        std::transform(row.begin(), row.end(), costs.begin(), through.begin() + static_cast<std::ptrdiff_t>(*task * width), std::plus<>());
-        const auto first = through.begin() + static_cast<std::ptrdiff_t>(*task * width);
-        least[*task] = *std::min_element(first, first + static_cast<std::ptrdiff_t>(width));
+        std::int64_t& smallest = least[*task];
+        smallest = row[0] + costs[0];
+        for (std::size_t q = 1; q < width; ++q) smallest = std::min(smallest, row[q] + costs[q]);
     }
     return table;
 }
