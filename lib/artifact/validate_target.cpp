@@ -43,6 +43,64 @@ void check_core(const PimCore& core, const Limits& check) {
     check.between(core.output_buffer_cycles, 0, count_limit, "core.output_buffer_cycles");
 }
 
+/// The map must ascend and every divisor be positive; the array holds 64 physical ids a row, of which two pairs are used per column.
+void check_ipu21(const Target& target, const Limits& check) {
+    const Ipu21& tile = target.ipu21;
+    check.between(tile.tile_rows, 1, 256, "ipu21.tile_rows");
+    check.between(target.core_count, 2, std::uint64_t{tile.tile_rows} * 64, "core_count");
+    check.between(tile.workers, 1, 64, "ipu21.workers");
+    check.between(tile.clock_hz, 1, std::uint64_t{1} << 40U, "ipu21.clock_hz");
+    constexpr std::uint64_t address_limit = 1U << 24U;
+    check.between(tile.memory_end, 1, address_limit, "ipu21.memory_end");
+    check.between(tile.placeable_end, 1, tile.memory_end, "ipu21.placeable_end");
+    check.between(tile.interleaved_begin, 1, tile.placeable_end, "ipu21.interleaved_begin");
+    check.between(tile.standard_begin, 0, tile.interleaved_begin, "ipu21.standard_begin");
+    check.between(tile.memory_begin, 0, tile.standard_begin, "ipu21.memory_begin");
+    check.between(tile.support_bytes, 0, tile.interleaved_begin - tile.standard_begin, "ipu21.support_bytes");
+    check.between(static_cast<std::uint64_t>(tile.discipline), 0, 1, "ipu21.discipline");
+    const std::pair<std::uint32_t, std::string_view> divisors[] = {
+        {tile.element_bytes, "ipu21.element_bytes"},
+        {tile.interleaved_element_bytes, "ipu21.interleaved_element_bytes"},
+        {tile.exchange_bytes_per_cycle, "ipu21.exchange_bytes_per_cycle"},
+        {tile.max_transfer_words, "ipu21.max_transfer_words"},
+        {tile.standard_load_bytes_per_cycle, "ipu21.standard_load_bytes_per_cycle"},
+        {tile.interleaved_load_bytes_per_cycle, "ipu21.interleaved_load_bytes_per_cycle"},
+        {tile.copy_bytes_per_cycle, "ipu21.copy_bytes_per_cycle"},
+        {tile.stage_bytes_per_cycle, "ipu21.stage_bytes_per_cycle"},
+        {tile.flops_f32, "ipu21.flops_f32"},
+        {tile.flops_f16, "ipu21.flops_f16"},
+        {tile.amp_columns, "ipu21.amp_columns"},
+        {tile.amp_inner_f16, "ipu21.amp_inner_f16"},
+        {tile.amp_inner_f32, "ipu21.amp_inner_f32"},
+        {tile.inner_block, "ipu21.inner_block"},
+        {tile.pointwise_bytes_per_cycle, "ipu21.pointwise_bytes_per_cycle"},
+        {tile.reduction_bytes_per_cycle, "ipu21.reduction_bytes_per_cycle"},
+    };
+    for (const auto& [value, field] : divisors) check.between(value, 1, count_limit, field);
+    const std::pair<std::uint32_t, std::string_view> costs[] = {
+        {tile.route_origin_cycles, "ipu21.route_origin_cycles"},
+        {tile.receive_tail_cycles, "ipu21.receive_tail_cycles"},
+        {tile.dedicated_lead_cycles, "ipu21.dedicated_lead_cycles"},
+        {tile.row_cycles, "ipu21.row_cycles"},
+        {tile.phase_cycles, "ipu21.phase_cycles"},
+        {tile.measured_boundary_cycles, "ipu21.measured_boundary_cycles"},
+        {tile.exchange_row_words, "ipu21.exchange_row_words"},
+        {tile.fragment_cycles, "ipu21.fragment_cycles"},
+        {tile.copy_call_cycles, "ipu21.copy_call_cycles"},
+        {tile.launch_cycles, "ipu21.launch_cycles"},
+        {tile.amp_call_cycles, "ipu21.amp_call_cycles"},
+        {tile.amp_group_standard_cycles, "ipu21.amp_group_standard_cycles"},
+        {tile.amp_group_interleaved_cycles, "ipu21.amp_group_interleaved_cycles"},
+        {tile.amp_row_cycles, "ipu21.amp_row_cycles"},
+        {tile.gelu_cycles_per_elem, "ipu21.gelu_cycles_per_elem"},
+        {tile.pack_start_cycles, "ipu21.pack_start_cycles"},
+        {tile.softmax_cycles_per_elem, "ipu21.softmax_cycles_per_elem"},
+        {tile.norm_cycles_per_elem, "ipu21.norm_cycles_per_elem"},
+    };
+    constexpr std::uint64_t cost_limit = 1U << 20U;
+    for (const auto& [value, field] : costs) check.between(value, 0, cost_limit, field);
+}
+
 }  // namespace
 
 template <>
@@ -55,9 +113,13 @@ void validate<Target>(const Target& target, std::string_view file) {
     limits.between(target.core_count, 1, core_limit, "core_count");
     limits.between(target.weight_bits, 1, 32, "weight_bits");
     limits.between(target.activation_bits, 1, 32, "activation_bits");
+    if (target.family == TargetFamily::Ipu21) {
+        check.length(target.link_latency_ps.size(), 0, "link_latency_ps");
+        check_ipu21(target, limits);
+        return;
+    }
     const std::size_t switches = std::size_t{target.core_count} + 1;
     check.length(target.link_latency_ps.size(), switches * switches, "link_latency_ps");
-    if (target.family != TargetFamily::Pim) return;
     if (target.memory_switch_id >= 0 && static_cast<std::uint32_t>(target.memory_switch_id) < target.core_count) {
         bad_input("{}: field 'memory_switch_id' is {}, which is a core", file, target.memory_switch_id);
     }

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ipu21/phase.h"
+
+namespace weft::ipu21 {
+
+/// How the partitions of a GEMM walk over the logical tiles. m, n, i number the partitions of output rows, output columns and
+/// the inner dimension; R, C, I count them.
+enum class GridOrder : std::uint8_t {
+    columns_fast = 0,   ///< m * C + n
+    rows_fast = 1,      ///< n * R + m
+    inner_fast = 2,     ///< (m * C + n) * I + i: the partners of a reduction are neighbours
+};
+
+[[nodiscard]] std::string_view to_text(GridOrder order);
+
+enum class Distribution : std::uint8_t {
+    output_stationary = 0,    ///< a tile owns one block of the output and sees all of K
+    panel_reduction = 1,      ///< K is split; output panels are streamed in groups and reduced by a tree of given fan-in
+    parallel_reduction = 2,   ///< R x C x I: every tile computes one partial block, partners exchange parts and add
+};
+
+[[nodiscard]] std::string_view to_text(Distribution distribution);
+
+/// A GEMM [M, K] x [K, N] on a grid of tiles. Sizes are padded: rows divides M up to one row, inner_block divides K / inner,
+/// output_block divides N / columns.
+struct GemmPlan {
+    std::uint32_t m = 0;
+    std::uint32_t n = 0;
+    std::uint32_t k = 0;
+    Distribution distribution = Distribution::output_stationary;
+    std::uint32_t rows = 1;
+    std::uint32_t columns = 1;       ///< panel_reduction: 1, the inner partitions stand in its place
+    std::uint32_t inner = 1;
+    GridOrder order = GridOrder::columns_fast;
+    GridOrder owner_order = GridOrder::columns_fast;   ///< of the tiles that store the weights; equal to `order` unless a plan says otherwise
+    std::uint32_t inner_block = 64;
+    std::uint32_t output_block = 64;
+    std::uint32_t weight_slabs = 1;      ///< K shards of the stored weights; 1: resident on every row group, nothing is streamed
+    std::uint32_t staged_panels = 1;     ///< panel_reduction: output panels per weight phase
+    std::uint32_t fan_in = 2;            ///< panel_reduction: partials joined per reduction step
+    std::uint32_t split_rows = 1;        ///< parallel_reduction: the result's rows, or its columns, are divided over the `inner`
+    std::uint32_t split_columns = 1;     ///< partners (then equal to `inner`); both 1: partner 0 gets the whole block
+    std::uint32_t elem_bytes = 2;
+    bool interleaved_weights = true;
+    bool swapped = false;                ///< computes the transposed product: the weights play the left operand
+    bool operator==(const GemmPlan&) const = default;
+
+    [[nodiscard]] std::uint32_t tiles() const { return rows * columns * inner; }
+};
+
+/// Logical tile of partition (row, column) of a rows x columns plane in `order`.
+[[nodiscard]] constexpr std::uint32_t plane_tile(GridOrder order, std::uint32_t rows, std::uint32_t columns, std::uint32_t row,
+                                                 std::uint32_t column) {
+    return order == GridOrder::rows_fast ? column * rows + row : row * columns + column;
+}
+
+/// Logical tile that computes partition (row, column, inner) of a plan. output_stationary: a rows x columns plane.
+/// panel_reduction: a rows x inner plane. parallel_reduction: columns_fast (m * I + i) * C + n, rows_fast (n * I + i) * R + m,
+/// inner_fast (m * C + n) * I + i.
+[[nodiscard]] std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t column, std::uint32_t inner);
+
+/// What a phase moves.
+enum class PhaseRole : std::uint8_t { left_operand = 0, weights = 1, reduction = 2, conversion = 3, attention = 4 };
+
+[[nodiscard]] std::string_view to_text(PhaseRole role);
+
+struct PlannedPhase {
+    PhaseRole role = PhaseRole::weights;
+    Phase phase;
+};
+
+/// The exchange phases of a plan in order, without operand conversions: weight panels of each K block (output_stationary),
+/// weight panels of each panel group followed by its reduction steps (panel_reduction), one weight phase where weights are
+/// stored once and one reduction phase (parallel_reduction). `limit`: words of one transfer.
+[[nodiscard]] std::vector<PlannedPhase> gemm_phases(const GemmPlan& plan, std::uint32_t limit);
+
+/// Rows of row partition `part` when `extent` rows are dealt to `parts` partitions, longer ones first.
+[[nodiscard]] constexpr std::uint32_t dealt_extent(std::uint32_t extent, std::uint32_t parts, std::uint32_t part) {
+    return extent / parts + (part < extent % parts ? 1 : 0);
+}
+
+/// Number of phases of gemm_phases() without building them.
+[[nodiscard]] std::uint32_t gemm_phase_count(const GemmPlan& plan);
+
+}  // namespace weft::ipu21

@@ -1,0 +1,257 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/random.h"
+#include "ipu21/check_exchange.h"
+#include "ipu21/exchange_counters.h"
+#include "machine.h"
+
+using namespace weft;
+using namespace weft::ipu21;
+
+namespace {
+
+struct Shape {
+    std::uint32_t tiles;
+    std::uint32_t transfers;
+    std::uint32_t fan_out;
+    std::uint32_t words;
+};
+
+Phase random_phase(Random& random, const Shape& shape, bool placed) {
+    Phase phase;
+    for (std::uint32_t i = 0; i < shape.transfers; ++i) {
+        std::vector<std::uint32_t> tiles(shape.tiles);
+        std::iota(tiles.begin(), tiles.end(), 0U);
+        const std::uint32_t count = 1 + random.below(std::min(shape.fan_out, shape.tiles - 1));
+        for (std::uint32_t k = 0; k <= count; ++k) std::swap(tiles[k], tiles[k + random.below(shape.tiles - k)]);
+        const auto receivers = std::span(tiles).subspan(1, count);
+        add_transfer(phase, TileId(tiles[0]), receivers, 1 + random.below(shape.words), 4148);
+        if (!placed) continue;
+        while (phase.source_address.size() < phase.transfers.size()) phase.source_address.push_back(0x80000 + 64 * random.below(40));
+        while (phase.receiver_address.size() < phase.receivers.size()) phase.receiver_address.push_back(0x80000 + 64 * random.below(40));
+    }
+    return phase;
+}
+
+/// Shortest phase over all orders in which transfers may be appended (which covers every schedule without needless waiting).
+std::uint64_t exhaustive(const Target& target, const Topology& topology, const Phase& phase, bool exclusive) {
+    std::vector<std::uint32_t> order(phase.transfers.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto dedicated = dedicated_transfers(phase, topology.tile_count());
+    std::uint64_t best = ~std::uint64_t{0};
+    do {
+        std::vector<std::uint64_t> send(topology.tile_count(), 0);
+        std::vector<std::uint64_t> receive(topology.tile_count(), 0);
+        std::uint64_t horizon = 0;
+        for (const std::uint32_t row : order) {
+            const Transfer& transfer = phase.transfers[row];
+            std::vector<std::uint32_t> begin;
+            const auto receivers = phase.receivers_of(transfer);
+            const TransferTiming timing =
+                transfer_timing(target, topology, TileId(transfer.source), receivers, transfer.words, dedicated[row] != 0, &begin);
+            std::uint64_t start = 0;
+            const auto after = [&](std::uint64_t free, std::uint64_t offset) { start = std::max(start, free > offset ? free - offset : 0); };
+            if (exclusive) {
+                after(send[transfer.source], 0);
+                for (const std::uint32_t tile : receivers) after(send[tile], 0);
+                send[transfer.source] = start + timing.end + 1;
+                for (const std::uint32_t tile : receivers) send[tile] = start + timing.end + 1;
+            } else {
+                after(send[transfer.source], timing.send_begin);
+                for (std::size_t i = 0; i < receivers.size(); ++i) after(receive[receivers[i]], begin[i]);
+                send[transfer.source] = start + timing.send_begin + transfer.words + 1;
+                for (std::size_t i = 0; i < receivers.size(); ++i) receive[receivers[i]] = start + begin[i] + transfer.words + 1;
+            }
+            horizon = std::max(horizon, start + timing.end);
+        }
+        best = std::min(best, horizon);
+    } while (std::ranges::next_permutation(order).found);
+    return best;
+}
+
+}  // namespace
+
+TEST_CASE("schedules of random phases pass the independent checker, respect the bounds, and duplex never loses") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    const Topology topology(target);
+    Random random(1);
+    for (int round = 0; round < 300; ++round) {
+        const Shape shape{2 + random.below(round % 10 == 0 ? 1470U : 24U), 1 + random.below(60), 1 + random.below(20), 1 + random.below(4148)};
+        const Phase phase = random_phase(random, shape, round % 3 == 0);
+        check_phase(phase, topology.tile_count(), 4148, "random");
+        const PhaseSchedule exclusive = schedule_exclusive(target, topology, phase);
+        const PhaseSchedule duplex = schedule_full_duplex(target, topology, phase);
+        CHECK(find_fault(target, topology, phase, exclusive, ExchangeDiscipline::Exclusive) == "");
+        CHECK(find_fault(target, topology, phase, duplex, ExchangeDiscipline::FullDuplex) == "");
+        CHECK(exclusive.cycles >= lower_bound_cycles(target, topology, phase, ExchangeDiscipline::Exclusive));
+        CHECK(duplex.cycles >= lower_bound_cycles(target, topology, phase, ExchangeDiscipline::FullDuplex));
+        CHECK(duplex.cycles <= exclusive.cycles);
+        // Within a slot no tile appears twice.
+        for (std::uint32_t slot = 0; slot < exclusive.slots; ++slot) {
+            std::vector<int> roles(topology.tile_count(), 0);
+            for (std::size_t row = 0; row < phase.transfers.size(); ++row) {
+                if (exclusive.times[row].slot != slot) continue;
+                CHECK(++roles[phase.transfers[row].source] == 1);
+                for (const std::uint32_t tile : phase.receivers_of(phase.transfers[row])) CHECK(++roles[tile] == 1);
+            }
+        }
+    }
+}
+
+TEST_CASE("the checker finds planted faults") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    const Topology topology(target);
+    Random random(2);
+    const Phase phase = random_phase(random, {6, 12, 3, 500}, false);
+    const PhaseSchedule good = schedule_exclusive(target, topology, phase);
+    const auto fault = [&](const PhaseSchedule& schedule) { return find_fault(target, topology, phase, schedule, ExchangeDiscipline::Exclusive); };
+    REQUIRE(fault(good) == "");
+    for (std::size_t row = 0; row < phase.transfers.size(); ++row) {
+        if (good.times[row].start == 0) continue;
+        // Each transfer starts as early as possible, so one cycle earlier collides.
+        PhaseSchedule early = good;
+        --early.times[row].start;
+        --early.times[row].end;
+        CHECK(fault(early) != "");
+    }
+    PhaseSchedule shorter = good;
+    --shorter.times[3].end;
+    CHECK(fault(shorter) != "");
+    PhaseSchedule horizon = good;
+    ++horizon.cycles;
+    CHECK(fault(horizon) != "");
+    PhaseSchedule missing = good;
+    missing.times.pop_back();
+    CHECK(fault(missing) != "");
+}
+
+TEST_CASE("greedy against every order on up to seven transfers") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    const Topology topology(target);
+    Random random(3);
+    double worst_exclusive = 1;
+    double worst_duplex = 1;
+    double sum_exclusive = 0;
+    int rounds = 0;
+    for (; rounds < 80; ++rounds) {
+        const Shape shape{3 + random.below(6), 2 + random.below(rounds < 10 ? 6U : 5U), 1 + random.below(3), rounds % 2 == 0 ? 1U + random.below(2000) : 1000};
+        const Phase phase = random_phase(random, shape, false);
+        const std::uint64_t best_exclusive = exhaustive(target, topology, phase, true);
+        const std::uint64_t best_duplex = exhaustive(target, topology, phase, false);
+        const double exclusive = static_cast<double>(schedule_exclusive(target, topology, phase).cycles) / static_cast<double>(best_exclusive);
+        const double duplex = static_cast<double>(schedule_full_duplex(target, topology, phase).cycles) / static_cast<double>(best_duplex);
+        CHECK(exclusive >= 1);
+        CHECK(duplex >= 1);
+        CHECK(best_duplex >= lower_bound_cycles(target, topology, phase, ExchangeDiscipline::FullDuplex));
+        CHECK(best_exclusive >= lower_bound_cycles(target, topology, phase, ExchangeDiscipline::Exclusive));
+        worst_exclusive = std::max(worst_exclusive, exclusive);
+        worst_duplex = std::max(worst_duplex, duplex);
+        sum_exclusive += exclusive;
+    }
+    MESSAGE("greedy / best: exclusive mean " << sum_exclusive / rounds << ", worst " << worst_exclusive << "; full duplex worst " << worst_duplex);
+    CHECK(worst_exclusive <= 1.6);
+    CHECK(sum_exclusive / rounds <= 1.1);
+    CHECK(worst_duplex <= 1.6);
+}
+
+TEST_CASE("the order in which transfers are listed changes nothing where priorities differ") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    const Topology topology(target);
+    Random random(4);
+    for (int round = 0; round < 40; ++round) {
+        Phase phase = random_phase(random, {20, 15, 4, 4148}, false);
+        // One transfer per source and size: no two transfers tie.
+        std::ranges::sort(phase.transfers, {}, [](const Transfer& t) { return std::pair(t.source, t.words); });
+        const auto repeated = std::ranges::unique(phase.transfers, {}, [](const Transfer& t) { return std::pair(t.source, t.words); });
+        phase.transfers.erase(repeated.begin(), repeated.end());
+        Phase shuffled = phase;
+        for (std::size_t i = shuffled.transfers.size(); i > 1; --i) std::swap(shuffled.transfers[i - 1], shuffled.transfers[random.below(static_cast<std::uint32_t>(i))]);
+        const PhaseSchedule a = schedule_exclusive(target, topology, phase);
+        const PhaseSchedule b = schedule_exclusive(target, topology, shuffled);
+        CHECK(a.cycles == b.cycles);
+        CHECK(schedule_full_duplex(target, topology, phase).cycles == schedule_full_duplex(target, topology, shuffled).cycles);
+        for (std::size_t i = 0; i < phase.transfers.size(); ++i) {
+            const auto at = std::ranges::find(shuffled.transfers, phase.transfers[i]) - shuffled.transfers.begin();
+            CHECK(a.times[i] == b.times[static_cast<std::size_t>(at)]);
+        }
+    }
+}
+
+TEST_CASE("long spans are cut, contiguous pieces are joined again, words are conserved") {
+    const std::uint32_t receivers[] = {4, 5, 9};
+    Phase phase;
+    add_transfer(phase, TileId(1), receivers, 10'000, 4148);
+    REQUIRE(phase.transfers.size() == 3);
+    CHECK(phase.transfers[0].words + phase.transfers[1].words + phase.transfers[2].words == 10'000);
+    CHECK(coalesce(phase, 4148).transfers == phase.transfers);   // no addresses yet
+
+    Phase small;
+    const std::uint32_t words[] = {100, 200, 4000, 50};
+    std::uint32_t address = 0x80000;
+    for (const std::uint32_t count : words) {
+        small.transfers.push_back({1, static_cast<std::uint32_t>(small.receivers.size()), 3, count});
+        small.receivers.insert(small.receivers.end(), std::begin(receivers), std::end(receivers));
+        small.source_address.push_back(address);
+        for (std::uint32_t i = 0; i < 3; ++i) small.receiver_address.push_back(address + 1024 * i);
+        address += 4 * count;
+    }
+    const Phase joined = coalesce(small, 4148);
+    REQUIRE(joined.transfers.size() == 2);
+    CHECK(joined.transfers[0].words == 300);
+    CHECK(joined.transfers[1].words == 4050);
+    CHECK(joined.source_address[1] == 0x80000 + 1200);
+    check_phase(joined, 16, 4148, "joined");
+    // A gap at one receiver alone keeps pieces apart.
+    small.receiver_address[4] += 4;
+    CHECK(coalesce(small, 4148).transfers.size() == 3);
+}
+
+TEST_CASE("impossible transfers are refused by name") {
+    Phase phase;
+    phase.receivers = {1, 2};
+    const auto status = [&](const Transfer& transfer) {
+        phase.transfers = {transfer};
+        try {
+            check_phase(phase, 8, 4148, "net.prog");
+        } catch (const Failure& failure) {
+            CHECK(std::string(failure.what()).find("net.prog: transfer 0") == 0);
+            return failure.status();
+        }
+        return ExitStatus::done;
+    };
+    CHECK(status({0, 0, 2, 10}) == ExitStatus::done);
+    CHECK(status({9, 0, 2, 10}) == ExitStatus::bad_input);
+    CHECK(status({1, 0, 2, 10}) == ExitStatus::bad_input);
+    CHECK(status({0, 0, 2, 0}) == ExitStatus::bad_input);
+    CHECK(status({0, 0, 2, 4149}) == ExitStatus::bad_input);
+    CHECK(status({0, 1, 2, 10}) == ExitStatus::bad_input);
+    CHECK(status({0, 0, 0, 10}) == ExitStatus::bad_input);
+    phase.receivers = {2, 2};
+    CHECK(status({0, 0, 2, 10}) == ExitStatus::bad_input);
+    phase.receivers = {2, 8};
+    CHECK(status({0, 0, 2, 10}) == ExitStatus::bad_input);
+}
+
+TEST_CASE("tiles that both send and receive decide the slots: chains and pairs by hand") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    const Topology topology(target);
+    const std::uint32_t ring[] = {1, 2, 3, 0};
+    Phase phase;
+    for (std::uint32_t t = 0; t < 4; ++t) add_transfer(phase, TileId(t), {&ring[t], 1}, 1000, 4148);
+    CHECK(schedule_exclusive(target, topology, phase).slots == 2);
+    const PhaseSchedule duplex = schedule_full_duplex(target, topology, phase);
+    CHECK(duplex.cycles < 1300);   // all four at once
+    const ExchangeCounters counters = count_exchange(topology, phase);
+    CHECK(counters.tiles_sending_and_receiving == 4);
+    CHECK(counters.pair_send_words == 2000);
+    CHECK(counters.pair_receive_words == 2000);
+    CHECK(counters.pairs_unrelated_payload == 2);
+}
