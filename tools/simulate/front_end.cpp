@@ -86,7 +86,7 @@ void Machine::front_end(std::uint32_t core, Picoseconds now) {
     while (!state.done && !state.start_pending && state.reorder_buffer.size() < reorder_capacity_) {
         const Picoseconds edge = std::max(state.front_edge, now);
         const bool past_limit = options_.limit != 0 && edge > options_.limit;
-        state.done = past_limit || (options_.rounds != 0 && state.walk.round() >= options_.rounds);
+        state.done = past_limit || state.walk.round() >= round_caps_[core];
         cut_ = cut_ || past_limit;
         if (state.done) return;
         const DecodedInstruction decoded = decode(state);
@@ -96,7 +96,7 @@ void Machine::front_end(std::uint32_t core, Picoseconds now) {
             state.walk.advance();
             leave_dispatcher(core, state.front_edge);
             result_.cores[core].local += times_.period();
-            if (last_tracked_[core] == ~std::uint64_t{0} && state.walk.position() == 0) result_.cores[core].round_ends.push_back(state.front_edge);
+            if (last_tracked_[core] == ~std::uint64_t{0} && state.walk.position() == 0) end_round(core, state.front_edge);
             continue;
         }
         if (reorder_capacity_ > 1 && edge > now) return schedule_front_end(core, edge);

@@ -24,6 +24,19 @@ std::uint64_t last_tracked_position(const Program& program, std::size_t core, st
     return no_position;
 }
 
+/// Rounds after which a core stops even where others have not finished theirs.
+std::uint64_t round_cap(const Program& program, std::size_t core, const SimulationOptions& options) {
+    const std::uint64_t rounds = options.rounds == 0 ? no_position : options.rounds;
+    if (!options.keep_looping || rounds > no_position / 8) return rounds;
+    for (std::size_t run = program.core_first_run[core]; run < program.core_first_run[core + 1]; ++run) {
+        const Run& row = program.runs[run];
+        for (const Instruction& instruction : program.instructions.subspan(row.first_instruction, row.instruction_count)) {
+            if (leaves_core(static_cast<Opcode>(instruction.op))) return 4 * rounds + 16;
+        }
+    }
+    return rounds;   // nobody can notice what it does after them
+}
+
 }  // namespace
 
 Machine::Machine(const Program& program, const Target& target, const SimulationOptions& options, ValueMachine* values)
@@ -36,6 +49,8 @@ Machine::Machine(const Program& program, const Target& target, const SimulationO
         state.groups.resize(program.core_first_group[core + 1] - program.core_first_group[core]);
         state.sender_waiting.assign(cores, false);
         state.done = state.walk.size() == 0;
+        cores_to_finish_ += state.done ? 0 : 1;
+        round_caps_.push_back(round_cap(program, core, options));
         last_tracked_.push_back(last_tracked_position(program, core, state.walk.size()));
     }
 }
@@ -52,7 +67,7 @@ SimulationResult Machine::run() {
         }
         schedule_front_end(core, state.front_edge);
     }
-    while (!queue_.empty()) {
+    while (!queue_.empty() && cores_to_finish_ != 0) {
         const Event event = queue_.top();
         cut_ = cut_ || (options_.limit != 0 && event.time > options_.limit);
         if (cut_ && event.time > options_.limit) break;
@@ -61,7 +76,7 @@ SimulationResult Machine::run() {
         result_.end = event.time;
         handle(event);
     }
-    if (!cut_) result_.stuck = find_stuck();
+    if (!cut_ && cores_to_finish_ != 0) result_.stuck = find_stuck();
     std::stable_sort(result_.trace.begin(), result_.trace.end(), [](const auto& a, const auto& b) { return a.core < b.core; });
     return std::move(result_);
 }
@@ -125,7 +140,13 @@ void Machine::record_retirement(std::uint32_t core, const DecodedInstruction& de
 }
 
 void Machine::close_round(std::uint32_t core, const DecodedInstruction& decoded, Picoseconds now) {
-    if (decoded.position == last_tracked_[core]) result_.cores[core].round_ends.push_back(now);
+    if (decoded.position == last_tracked_[core]) end_round(core, now);
+}
+
+void Machine::end_round(std::uint32_t core, Picoseconds now) {
+    auto& ends = result_.cores[core].round_ends;
+    ends.push_back(now);
+    if (ends.size() == options_.rounds) --cores_to_finish_;
 }
 
 std::vector<StuckCore> Machine::find_stuck() const {
@@ -167,10 +188,10 @@ SimulationResult simulate(const Program& program, const Target& target, const Si
     return machine.run();
 }
 
-Picoseconds steady_interval(const SimulationResult& result) {
+Picoseconds steady_interval(const SimulationResult& result, const SimulationOptions& options) {
     Picoseconds interval = 0;
     for (const CoreResult& core : result.cores) {
-        const std::size_t rounds = core.round_ends.size();
+        const std::size_t rounds = options.rounds == 0 ? core.round_ends.size() : std::min<std::size_t>(core.round_ends.size(), options.rounds);
         if (rounds < 2) continue;
         const std::size_t first = (rounds - 1) / 2;
         interval = std::max(interval, (core.round_ends[rounds - 1] - core.round_ends[first]) / static_cast<Picoseconds>(rounds - 1 - first));

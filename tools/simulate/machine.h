@@ -26,6 +26,7 @@ private:
     void retire(std::uint32_t core, std::uint64_t sequence, Picoseconds now);
     void record_retirement(std::uint32_t core, const DecodedInstruction& decoded, Picoseconds pushed, Picoseconds retired);
     void close_round(std::uint32_t core, const DecodedInstruction& decoded, Picoseconds now);
+    void end_round(std::uint32_t core, Picoseconds now);
     [[nodiscard]] std::vector<StuckCore> find_stuck() const;
     [[nodiscard]] std::string waiting_for(std::uint32_t core) const;
     [[nodiscard]] ReorderEntry& entry(std::uint32_t core, std::uint64_t sequence);
@@ -76,6 +77,8 @@ private:
     std::vector<CoreState> cores_;
     std::vector<std::uint64_t> last_tracked_;   // per core: position of the list's last instruction that enters the reorder buffer
     Picoseconds memory_free_ = 0;
+    std::vector<std::uint64_t> round_caps_;      // per core
+    std::size_t cores_to_finish_ = 0;            // that have not finished the rounds asked for
     bool cut_ = false;   // some core still had something to do when the time was over
     SimulationResult result_;
 };

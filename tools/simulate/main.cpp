@@ -60,6 +60,7 @@ weft::SimulationOptions simulation_options(const Options& options, std::uint64_t
     result.limit = static_cast<weft::Picoseconds>(options.time_ms * 1e9);
     if (!throughput) result.rounds = 1;
     if (throughput && result.rounds == 0 && result.limit == 0) result.rounds = standard_rounds > 1 ? standard_rounds : 20;
+    result.keep_looping = throughput;
     result.ties = options.ties == "reverse" ? weft::Ties::reverse : weft::Ties::forward;
     result.record_trace = !options.trace.empty();
     return result;

@@ -57,7 +57,7 @@ std::string outcome_text(const Program& program, const SimulationResult& result,
     line("latency_ns", nanoseconds_text(first_round_latency(result)));
     if (is_latency(options)) return text;
     line("output_count", std::to_string(output_count(program, result, options)));
-    line("interval_ns", nanoseconds_text(steady_interval(result)));
+    line("interval_ns", nanoseconds_text(steady_interval(result, options)));
     line("end_ns", nanoseconds_text(options.limit != 0 && options.rounds == 0 ? options.limit : result.end));
     return text;
 }
@@ -68,7 +68,7 @@ nlohmann::ordered_json outcome_json(const Program& program, const SimulationResu
     json["mode"] = is_latency(options) ? "latency" : "throughput";
     json["ties"] = options.ties == Ties::forward ? "forward" : "reverse";
     json["latency_ns"] = ns(first_round_latency(result));
-    json["interval_ns"] = ns(steady_interval(result));
+    json["interval_ns"] = ns(steady_interval(result, options));
     json["output_count"] = output_count(program, result, options);
     json["end_ns"] = ns(result.end);
     json["events"] = result.events;

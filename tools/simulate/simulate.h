@@ -19,6 +19,9 @@ enum class Ties { forward, reverse };
 struct SimulationOptions {
     /// Rounds of every core's list, one after the other without a barrier; 1 is the simulator's latency mode. 0: until `limit`.
     std::uint64_t rounds = 1;
+    /// Cores that have finished their rounds keep on looping until all have, as on the chip, so that the last rounds are no
+    /// quieter than the others. They stop at 4 * rounds + 16, so that a deadlock of some is not hidden by the others for ever.
+    bool keep_looping = false;
     /// Stop at this instant (0: run to the end). With rounds 0 this is the simulator's throughput mode.
     Picoseconds limit = 0;
     Ties ties = Ties::forward;
@@ -70,8 +73,9 @@ struct SimulationResult {
 /// Throws Failure where values are impossible (addresses outside local memory, sizes of a send and its receive that differ).
 [[nodiscard]] SimulationResult simulate(const Program& program, const Target& target, const SimulationOptions& options, ValueMachine* values);
 
-/// Interval between rounds in steady state: over the second half of the rounds, the largest of all cores; 0 below 2 rounds.
-[[nodiscard]] Picoseconds steady_interval(const SimulationResult& result);
+/// Interval between rounds in steady state: over the second half of the rounds asked for (or run until the limit), the largest
+/// of all cores; 0 below 2 rounds.
+[[nodiscard]] Picoseconds steady_interval(const SimulationResult& result, const SimulationOptions& options);
 /// Largest instant at which a core has finished its first round.
 [[nodiscard]] Picoseconds first_round_latency(const SimulationResult& result);
 
