@@ -71,6 +71,7 @@ std::string find_overlap(const Dag& dag, const DagSchedule& schedule) {
 std::string find_capacity_fault(const Dag& dag, const DagSchedule& schedule) {
     if (dag.task_weight.empty()) return {};
     std::vector<std::uint64_t> used(dag.processor_count, 0);
+    std::vector<std::uint32_t> copies(dag.weight_size.size(), 0);
     std::vector<bool> resident(dag.weight_size.size() * dag.processor_count, false);
     for (const Residence& residence : schedule.residents) {
         if (resident[std::size_t{residence.weight} * dag.processor_count + residence.processor]) {
@@ -78,6 +79,9 @@ std::string find_capacity_fault(const Dag& dag, const DagSchedule& schedule) {
         }
         resident[std::size_t{residence.weight} * dag.processor_count + residence.processor] = true;
         used[residence.processor] += dag.weight_size[residence.weight];
+        if (!dag.weight_limit.empty() && ++copies[residence.weight] > dag.weight_limit[residence.weight]) {
+            return fmt::format("weight {} is on more than {} processors", residence.weight, dag.weight_limit[residence.weight]);
+        }
     }
     for (std::uint32_t p = 0; p < dag.processor_count; ++p) {
         if (used[p] > dag.capacity[p]) return fmt::format("processor {} holds {} of {}", p, used[p], dag.capacity[p]);

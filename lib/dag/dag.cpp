@@ -21,6 +21,7 @@ Dag view(const DagColumns& columns) {
     dag.cost_ns = columns.cost_ns;
     dag.task_weight = columns.task_weight;
     dag.weight_size = columns.weight_size;
+    dag.weight_limit = columns.weight_limit;
     dag.capacity = columns.capacity;
     return dag;
 }
@@ -124,6 +125,7 @@ void check_shapes(const Dag& dag) {
     for (const std::uint32_t to : dag.successors) WEFT_CHECK(to < dag.task_count);
     if (dag.task_weight.empty()) return;
     WEFT_CHECK(dag.task_weight.size() == dag.task_count && dag.capacity.size() == dag.processor_count);
+    WEFT_CHECK(dag.weight_limit.empty() || dag.weight_limit.size() == dag.weight_size.size());
     for (const std::uint32_t weight : dag.task_weight) WEFT_CHECK(weight == no_id || weight < dag.weight_size.size());
 }
 

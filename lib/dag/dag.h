@@ -29,6 +29,7 @@ struct Dag {
     std::span<const std::int64_t> cost_ns;            ///< [task][processor]
     std::span<const std::uint32_t> task_weight;       ///< per task: row of weight_size, or no_id; or empty
     std::span<const std::uint32_t> weight_size;       ///< in units of capacity
+    std::span<const std::uint32_t> weight_limit;      ///< per weight: on how many processors it may be resident; or empty: on all
     std::span<const std::uint32_t> capacity;          ///< per processor
 
     [[nodiscard]] std::span<const std::int64_t> costs(std::uint32_t task) const {
@@ -58,6 +59,7 @@ struct DagColumns {
     std::vector<std::int64_t> cost_ns;
     std::vector<std::uint32_t> task_weight;
     std::vector<std::uint32_t> weight_size;
+    std::vector<std::uint32_t> weight_limit;
     std::vector<std::uint32_t> capacity;
 };
 

@@ -85,6 +85,7 @@ DagColumns renumber(const Dag& dag, std::span<const std::uint32_t> new_number) {
     columns.processor_count = dag.processor_count;
     columns.link_ps.assign(dag.link_ps.begin(), dag.link_ps.end());
     columns.weight_size.assign(dag.weight_size.begin(), dag.weight_size.end());
+    columns.weight_limit.assign(dag.weight_limit.begin(), dag.weight_limit.end());
     columns.capacity.assign(dag.capacity.begin(), dag.capacity.end());
     columns.cost_ns.resize(dag.cost_ns.size());
     columns.task_weight.resize(dag.task_weight.size());

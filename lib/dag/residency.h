@@ -14,8 +14,10 @@ public:
     Residency(const Dag& dag, std::span<const Residence> reserved, bool only_reserved)
         : dag_(dag),
           free_(dag.capacity.begin(), dag.capacity.end()),
+          room_(dag.weight_limit.begin(), dag.weight_limit.end()),
           resident_(dag.weight_size.size() * dag.processor_count),
           fixed_(dag.weight_size.size(), false) {
+        if (room_.empty()) room_.assign(dag.weight_size.size(), dag.processor_count);
         for (const Residence& residence : reserved) {
             add(residence.weight, residence.processor);
             fixed_[residence.weight] = only_reserved;
@@ -25,7 +27,7 @@ public:
     [[nodiscard]] bool admits(std::uint32_t task, std::uint32_t processor) const {
         const std::uint32_t weight = dag_.weight_of(task);
         if (weight == no_id || resident_[index(weight, processor)]) return true;
-        return !fixed_[weight] && free_[processor] >= dag_.weight_size[weight];
+        return !fixed_[weight] && room_[weight] > 0 && free_[processor] >= dag_.weight_size[weight];
     }
 
     void settle(std::uint32_t task, std::uint32_t processor) {
@@ -44,12 +46,15 @@ private:
         if (resident_[index(weight, processor)]) return;
         WEFT_CHECK(free_[processor] >= dag_.weight_size[weight], "weight {} passes the capacity of processor {}", weight, processor);
         free_[processor] -= dag_.weight_size[weight];
+        WEFT_CHECK(room_[weight] > 0, "weight {} passes its limit", weight);
+        --room_[weight];
         resident_[index(weight, processor)] = true;
         list_.push_back({weight, processor});
     }
 
     const Dag& dag_;
     std::vector<std::uint32_t> free_;
+    std::vector<std::uint32_t> room_;   // per weight: further processors it may be on
     std::vector<bool> resident_;
     std::vector<bool> fixed_;
     std::vector<Residence> list_;

@@ -38,6 +38,9 @@ void add_links(DagColumns& columns, Random& random) {
 void add_weights(DagColumns& columns, Random& random) {
     const std::uint32_t weights = 1 + random.below(6);
     for (std::uint32_t w = 0; w < weights; ++w) columns.weight_size.push_back(1 + random.below(8));
+    if (random.below(2) == 0) {
+        for (std::uint32_t w = 0; w < weights; ++w) columns.weight_limit.push_back(1 + random.below(3));
+    }
     columns.capacity.assign(columns.processor_count, 8 + random.below(8));
     for (std::uint32_t t = 0; t < columns.task_count; ++t) {
         columns.task_weight.push_back(random.below(4) == 0 ? no_id : random.below(weights));
@@ -287,6 +290,12 @@ TEST_CASE("reservations hold, and where only they count nothing else is taken") 
     CHECK(find_fault(dag, only) == "");
     CHECK(only.processor == std::vector<std::uint32_t>{1, 1, 1, 2});
     CHECK(only.makespan_ns == 30);
+    columns.weight_limit = {2, 1};
+    const DagSchedule limited = list_schedule(view(columns));
+    CHECK(find_fault(view(columns), limited) == "");
+    CHECK(limited.processor == std::vector<std::uint32_t>{0, 1, 0, 2});
+    columns.weight_limit = {1, 1};
+    CHECK(find_fault(view(columns), limited) == "weight 0 is on more than 1 processors");
 }
 
 TEST_CASE("the checker of schedules sees each fault") {

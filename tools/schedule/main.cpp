@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "artifact/candidates.h"
 #include "base/tool.h"
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
     Tool tool("schedule", "Place the lanes of a network on a target's cores: candidate schedules.",
               "Examples:\n  weft-schedule net.tasks --target chip.target -o net.cands\n"
               "  weft-schedule net.tasks --target chip.target --stages 4 -o net.cands\n"
+              "  weft-schedule net.tasks --target chip.target --mode latency -o net.cands\n"
               "Writes net.cands and net-0.sched, net-1.sched, ... beside it; candidate 0 is the conservative one.");
     std::string tasks_path;
     std::string target_path;
@@ -70,7 +72,19 @@ int main(int argc, char** argv) {
     ScheduleOptions options;
     tool.app().add_option("tasks", tasks_path, "The .tasks of weft-prepare")->required()->type_name("TASKS");
     tool.app().add_option("--target", target_path, "The .target of weft-target")->required()->type_name("TARGET");
-    tool.app().add_option("--mode", "What to optimise: throughput")->check(CLI::IsMember({"throughput"}))->default_str("throughput");
+    const std::map<std::string, ScheduleMode> modes = {{"throughput", ScheduleMode::Throughput}, {"latency", ScheduleMode::Latency}};
+    const std::map<std::string, ListAlgorithm> algorithms = {
+        {"peft", ListAlgorithm::Peft}, {"heft", ListAlgorithm::Heft}, {"lookahead", ListAlgorithm::LookAhead}};
+    tool.app()
+        .add_option("--mode", options.mode, "What to optimise: throughput, or latency (one inference at a time)")
+        ->transform(CLI::CheckedTransformer(modes))
+        ->type_name("MODE")
+        ->default_str("throughput");
+    tool.app()
+        .add_option("--algorithm", options.latency.algorithm, "List scheduling of latency mode: peft, heft, or lookahead (slow)")
+        ->transform(CLI::CheckedTransformer(algorithms))
+        ->type_name("NAME")
+        ->default_str("peft");
     tool.app()
         .add_option("--stages", stages, "Pipeline stages (inferences under way), or auto: one per dependency level")
         ->type_name("N|auto")

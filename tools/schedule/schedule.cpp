@@ -7,6 +7,7 @@
 #include "pim/memory_plan.h"
 #include "pim/placement.h"
 #include "schedule/evaluate.h"
+#include "schedule/latency.h"
 #include "schedule/mesh_placement.h"
 #include "schedule/packing.h"
 #include "schedule/workload.h"
@@ -75,7 +76,9 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     require_capacity(tasks, workload);
     std::vector<ScheduleColumns> candidates;
     const auto add = [&](const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
-        placement = balance_bands(tasks, target, timing, std::move(placement), pipelining.rhythm());
+        if (options.mode == ScheduleMode::Throughput) {
+            placement = balance_bands(tasks, target, timing, std::move(placement), pipelining.rhythm());
+        }
         placement = place_cores(tasks, target, std::move(placement), pipelining.rhythm(), options.placement_moves_per_core);
         ScheduleColumns schedule;
         schedule.mode = options.mode;
@@ -95,6 +98,13 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         });
         if (!known) candidates.push_back(std::move(schedule));
     };
+    if (options.mode == ScheduleMode::Latency) {
+        ScheduleOptions one_at_a_time = options;
+        one_at_a_time.max_depth = 0;
+        LatencyPlacement placed = place_for_latency(tasks, target, timing, options.latency);
+        add(placed.strategy, burst_pipelining(tasks, one_at_a_time), std::move(placed.placement));
+        return candidates;
+    }
     const Pipelining burst = burst_pipelining(tasks, options);
     add("ordered-packing", burst, smallest_packing(tasks, workload, [&](const auto&... arguments) {
             // Capacity can need more freedom than dependency order leaves.

@@ -6,6 +6,7 @@
 #include "artifact/schedule.h"
 #include "artifact/target.h"
 #include "artifact/tasks.h"
+#include "schedule/latency.h"
 
 namespace weft {
 
@@ -15,6 +16,8 @@ struct ScheduleOptions {
     std::uint32_t stages = 0;
     /// Rounds of pipeline depth at most; 0 keeps one inference per round.
     std::uint32_t max_depth = 0xffffffffU;
+    /// Latency mode only.
+    LatencyOptions latency;
     /// Moves of the placement search per core.
     std::uint32_t placement_moves_per_core = 2000;
 };
