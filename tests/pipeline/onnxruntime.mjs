@@ -3,7 +3,7 @@
 //   node onnxruntime.mjs MODEL.onnx IN.npy... --out DIR
 //
 // With n inputs in the model, files 0 to n-1 are the first inference's inputs in the model's order, and so on. Output j of
-// inference k becomes DIR/k_j.npy. Files are float32; values are converted to and from the model's own types. Graph
+// inference k becomes DIR/inference_k/output_j.npy. Files are float32; values are converted to and from the model's own types. Graph
 // optimisations are off, so that every operator computes what ONNX says.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +67,6 @@ if (!model || !options.out) {
   console.error('usage: node onnxruntime.mjs MODEL.onnx IN.npy... --out DIR');
   process.exit(2);
 }
-mkdirSync(options.out, { recursive: true });
 const session = await ort.InferenceSession.create(model, { graphOptimizationLevel: 'disabled', intraOpNumThreads: 2, logSeverityLevel: 3 });
 const inputs = session.inputMetadata;
 if (inputs.length === 0 || files.length % inputs.length !== 0) {
@@ -80,7 +79,9 @@ for (let inference = 0; inference * inputs.length < files.length; ++inference) {
     feeds[input.name] = inputTensor(files[inference * inputs.length + index], input.type);
   });
   const results = await session.run(feeds);
+  const folder = join(options.out, `inference_${inference}`);
+  mkdirSync(folder, { recursive: true });
   session.outputNames.forEach((name, index) => {
-    writeNpy(join(options.out, `${inference}_${index}.npy`), results[name].dims, outputValues(results[name]));
+    writeNpy(join(folder, `output_${index}.npy`), results[name].dims, outputValues(results[name]));
   });
 }

@@ -21,7 +21,7 @@
 //   operator_cases DATA OUT
 //
 // DATA is the folder of Debian's libonnx-testdata with node, pytorch-converted, pytorch-operator and simple. Every test on
-// tensors whose operators all stand in `operators` becomes OUT/NAME with model.onnx, in/0_i.npy and expected/0_j.npy; its name goes to
+// tensors whose operators all stand in `operators` becomes OUT/NAME with model.onnx, in and expected; its name goes to
 // standard output. OUT/NAME/tolerance holds a tolerance other than the usual one (outputs of 16 bits). The tests feed weights and parameters as inputs; a chip has them resident, so operands that `operators`
 // calls constant become initializers with the values of the test.
 
@@ -143,8 +143,10 @@ void unpack(const Path& test, onnx::ModelProto model, const Path& out) {
     std::set<std::string> initialized;
     for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
     const std::set<std::string> constants = constant_inputs(graph);
-    std::filesystem::create_directories(out / "in");
-    std::filesystem::create_directories(out / "expected");
+    const Path in = out / "in" / "inference_0";
+    const Path expected = out / "expected" / "inference_0";
+    std::filesystem::create_directories(in);
+    std::filesystem::create_directories(expected);
     google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> kept;
     const Path data = test / "test_data_set_0";
     int file = 0;
@@ -156,7 +158,7 @@ void unpack(const Path& test, onnx::ModelProto model, const Path& out) {
             value.set_name(input.name());
             *graph.add_initializer() = value;
         } else {
-            publish(out / "in" / fmt::format("0_{}.npy", kept.size()), value);
+            publish(in / fmt::format("input_{}.npy", kept.size()), value);
             *kept.Add() = input;
         }
     }
@@ -166,7 +168,7 @@ void unpack(const Path& test, onnx::ModelProto model, const Path& out) {
         onnx::TensorProto value;
         if (!parse(data / fmt::format("output_{}.pb", j), value)) bad_input("{}: unreadable output", test.string());
         is_half = is_half || value.data_type() == onnx::TensorProto::FLOAT16 || value.data_type() == onnx::TensorProto::BFLOAT16;
-        publish(out / "expected" / fmt::format("0_{}.npy", j), value);
+        publish(expected / fmt::format("output_{}.npy", j), value);
     }
     // weft computes in f32 and leaves rounding to the model's own type to the reader of the outputs.
     if (is_half) publish_text(out / "tolerance", "4e-3\n");

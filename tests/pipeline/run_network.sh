@@ -4,10 +4,10 @@
 #   run_network.sh --bin DIR --model NET.onnx --chip CHIP.json --work DIR [--tolerance 1e-4] [--stop graph]
 #                  [--frontend "OPTIONS"] [--prepare "OPTIONS"] [--schedule "OPTIONS"] [--inferences N]
 #
-# frontend, target, prepare, schedule, lower, simulate; every candidate runs depth + 3 different inferences in pipelined
-# succession (or N). --stop graph ends after the frontend and compares weft's reference executor only. Expected values are ONNX
+# frontend, target, prepare, schedule, lower, simulate; every candidate runs different inferences in pipelined succession, three
+# more than the deepest candidate has rounds (or N). --stop graph ends after the frontend and compares weft's reference executor only. Expected values are ONNX
 # Runtime's; where node or its onnxruntime-node is missing they are the reference executor's, and the output says so. Inputs
-# and expected values may also lie ready in DIR/in and DIR/expected (file k_i.npy: tensor i of inference k).
+# and expected values may also lie ready in DIR/in and DIR/expected.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tolerance=1e-4 stop= inferences= frontend= prepare= schedule=
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$work"
 
-# Files of one folder in order of inference and tensor: 10_0 after 9_1.
+# Files of one folder in order of inference and tensor, 10 after 9.
 numbered() { find "$1" -name '*.npy' | sort -V; }
 
 # Inputs for $1 inferences and what should come out, unless they lie ready.
@@ -40,7 +40,7 @@ make_values() {
   if [ -d "$here/node_modules/onnxruntime-node" ] && command -v node > "$work/node"; then
     mapfile -t files < <(numbered "$work/in")
     node "$here/onnxruntime.mjs" "$model" "${files[@]}" --out "$work/expected"
-    echo -n "reference executor against ONNX Runtime: "
+    echo -n "  reference executor against ONNX Runtime: "
     "$bin/pipeline_values" compare "$work/reference" "$work/expected" "$tolerance"
   else
     echo "ONNX Runtime is not installed (make reference): comparing with weft's reference executor"
@@ -48,21 +48,26 @@ make_values() {
   fi
 }
 
-# One candidate: lower it and compare its values.
-run_candidate() {
-  local sched=$1 name prog
-  name=$(basename "$sched" .sched)
-  prog=$work/$name.prog
-  "$bin/weft-lower" "$work/net.tasks" "$sched" --target "$work/chip.target" -o "$prog"
-  local depth count
-  depth=$("$bin/pipeline_values" depth "$prog")
-  count=${inferences:-$((depth + 3))}
-  make_values "$count"
-  local inputs=()
+# Lowers every candidate; prints the largest depth.
+lower_candidates() {
+  local sched prog depth largest=0
+  for sched in "$work"/net-*.sched; do
+    prog=${sched%.sched}.prog
+    "$bin/weft-lower" "$work/net.tasks" "$sched" --target "$work/chip.target" -o "$prog"
+    depth=$("$bin/pipeline_values" depth "$prog")
+    [ "$depth" -le "$largest" ] || largest=$depth
+  done
+  echo "$largest"
+}
+
+# Compares the values of one candidate.
+check_candidate() {
+  local prog=$1 name inputs=()
+  name=$(basename "$prog" .prog)
   while read -r file; do inputs+=(--input "$file"); done < <(numbered "$work/in")
   "$bin/weft-simulate" "$prog" --target "$work/chip.target" --graph "$work/net.graph" --blobs "$work/blobs" \
-    "${inputs[@]}" --outputs "$work/$name"
-  echo -n "$name, depth $depth: "
+    "${inputs[@]}" --outputs "$work/$name" > "$work/$name.times"
+  echo -n "  $name, depth $("$bin/pipeline_values" depth "$prog"): "
   "$bin/pipeline_values" compare "$work/$name" "$work/expected" "$tolerance"
 }
 
@@ -80,4 +85,6 @@ fi
 "$bin/weft-prepare" "$work/net.graph" --target "$work/chip.target" -o "$work/net.tasks" $prepare
 # shellcheck disable=SC2086
 "$bin/weft-schedule" "$work/net.tasks" --target "$work/chip.target" -o "$work/net.cands" $schedule
-for sched in "$work"/net-*.sched; do run_candidate "$sched"; done
+depth=$(lower_candidates)
+make_values "${inferences:-$((depth + 3))}"
+for prog in "$work"/net-*.prog; do check_candidate "$prog"; done

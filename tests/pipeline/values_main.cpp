@@ -19,13 +19,25 @@ using namespace weft;
 using Path = std::filesystem::path;
 
 constexpr const char* usage = R"(usage:
-  pipeline_values inputs NET.graph COUNT DIR        random inputs: input i of inference k becomes DIR/k_i.npy
-  pipeline_values reference NET.graph BLOBS IN OUT  the reference executor on IN/k_i.npy: output j becomes OUT/k_j.npy
-  pipeline_values compare ACTUAL EXPECTED LIMIT     every EXPECTED/k_j.npy against ACTUAL/k_j.npy, relative to the output's scale
+  pipeline_values inputs NET.graph COUNT DIR        random inputs
+  pipeline_values reference NET.graph BLOBS IN OUT  what weft's reference executor makes of the inputs in IN
+  pipeline_values compare ACTUAL EXPECTED LIMIT     every output in EXPECTED against ACTUAL's, relative to the output's scale
   pipeline_values depth NET.prog                    rounds between an input and its last output
+Folders hold inference_<k>/input_<i>.npy and inference_<k>/output_<j>.npy, as weft-simulate writes them.
 )";
 
-Path file_of(const Path& folder, std::size_t inference, std::size_t index) { return folder / fmt::format("{}_{}.npy", inference, index); }
+Path input_file(const Path& folder, std::size_t inference, std::size_t index) {
+    return folder / fmt::format("inference_{}/input_{}.npy", inference, index);
+}
+
+Path output_file(const Path& folder, std::size_t inference, std::size_t index) {
+    return folder / fmt::format("inference_{}/output_{}.npy", inference, index);
+}
+
+void write_tensor(const Path& file, const HostTensor& tensor) {
+    std::filesystem::create_directories(file.parent_path());
+    write_npy(file, tensor);
+}
 
 /// Almost normal values of unit variance; whole numbers from 0 to 255 where the model's input is of an integer type.
 HostTensor random_input(const Graph& graph, TensorId tensor, Random& random) {
@@ -41,11 +53,10 @@ HostTensor random_input(const Graph& graph, TensorId tensor, Random& random) {
 
 void write_inputs(const Path& graph_path, std::size_t count, const Path& folder) {
     const Artifact<Graph> graph(graph_path);
-    std::filesystem::create_directories(folder);
     for (std::size_t inference = 0; inference < count; ++inference) {
         Random random(inference + 1);
         for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
-            write_npy(file_of(folder, inference, i), random_input(*graph, TensorId{graph->inputs[i]}, random));
+            write_tensor(input_file(folder, inference, i), random_input(*graph, TensorId{graph->inputs[i]}, random));
         }
     }
 }
@@ -53,27 +64,27 @@ void write_inputs(const Path& graph_path, std::size_t count, const Path& folder)
 void run_reference(const Path& graph_path, const Path& blobs, const Path& in, const Path& out) {
     const Artifact<Graph> graph(graph_path);
     const BlobStore store(blobs);
-    std::filesystem::create_directories(out);
     std::vector<HostTensor> values;
-    for (std::size_t inference = 0; std::filesystem::exists(file_of(in, inference, 0)); ++inference) {
+    for (std::size_t inference = 0; std::filesystem::exists(input_file(in, inference, 0)); ++inference) {
         std::vector<HostTensor> inputs;
         for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
-            inputs.push_back(read_npy(file_of(in, inference, i)));
+            inputs.push_back(read_npy(input_file(in, inference, i)));
             // The model may leave a dimension open that the graph has fixed; the number of elements decides.
             const auto dims = tensor_dims(*graph, TensorId{graph->inputs[i]});
             if (inputs.back().values.size() == elem_count(dims)) inputs.back().dims.assign(dims.begin(), dims.end());
         }
         const auto outputs = run_graph(*graph, store, inputs, values);
-        for (std::size_t j = 0; j < outputs.size(); ++j) write_npy(file_of(out, inference, j), outputs[j]);
+        for (std::size_t j = 0; j < outputs.size(); ++j) write_tensor(output_file(out, inference, j), outputs[j]);
     }
 }
 
 int compare(const Path& actual, const Path& expected, double limit) {
     double worst = 0;
     std::size_t count = 0;
-    for (std::size_t inference = 0; std::filesystem::exists(file_of(expected, inference, 0)); ++inference) {
-        for (std::size_t j = 0; std::filesystem::exists(file_of(expected, inference, j)); ++j, ++count) {
-            const double error = relative_error(read_npy(file_of(actual, inference, j)).values, read_npy(file_of(expected, inference, j)).values);
+    for (std::size_t inference = 0; std::filesystem::exists(output_file(expected, inference, 0)); ++inference) {
+        for (std::size_t j = 0; std::filesystem::exists(output_file(expected, inference, j)); ++j, ++count) {
+            const HostTensor made = read_npy(output_file(actual, inference, j));
+            const double error = relative_error(made.values, read_npy(output_file(expected, inference, j)).values);
             if (!(error <= limit)) fmt::print("  output {} of inference {} differs by {:.3g}\n", j, inference, error);
             worst = std::max(worst, error);
         }
