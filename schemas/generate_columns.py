@@ -28,19 +28,23 @@ def parse(text):
     text = re.sub(r"//[^\n]*", "", text)
     enums = [name for name in re.findall(r"enum\s+(\w+)\s*:", text)]
     records = {}
+    optional = set()
     for kind, name, body in re.findall(r"\b(struct|table)\s+(\w+)\s*\{([^}]*)\}", text):
-        fields = re.findall(r"(\w+)\s*:\s*(\[?\w+\]?)\s*(?:=\s*[^;(]+)?(?:\([^)]*\))?\s*;", body)
+        rows = re.findall(r"(\w+)\s*:\s*(\[?\w+\]?)\s*(?:=\s*[^;(]+)?(\([^)]*\))?\s*;", body)
+        fields = [(field, field_type) for field, field_type, _ in rows]
+        # Vectors added after a schema's first release are not required: absent means empty, and empty is not stored.
+        optional |= {(name, field) for field, field_type, attributes in rows if field_type[0] == "[" and "required" not in attributes}
         records[name] = (kind, fields)
     root = re.search(r"root_type\s+(\w+)", text).group(1)
     identifier = re.search(r'file_identifier\s+"(\w{4})"', text).group(1)
     extension = re.search(r'file_extension\s+"(\w+)"', text).group(1)
-    return enums, records, root, identifier, extension
+    return enums, records, root, identifier, extension, optional
 
 
 class Schema:
     def __init__(self, path):
         self.stem = path.stem
-        self.enums, self.records, self.root, self.identifier, self.extension = parse(path.read_text())
+        self.enums, self.records, self.root, self.identifier, self.extension, self.optional = parse(path.read_text())
 
     def cpp(self, type_name):
         if type_name in SCALARS:
@@ -122,10 +126,15 @@ def write_table(schema, type_name, source, variable):
         elif field_type.startswith("["):
             element = field_type[1:-1]
             if schema.is_struct(element):
-                lines.append(f"    const auto {target} = builder.CreateVectorOfStructs(\n"
-                             f"        reinterpret_cast<const fbs::{element}*>({source}.{field}.data()), {source}.{field}.size());")
+                create = (f"builder.CreateVectorOfStructs(\n"
+                          f"        reinterpret_cast<const fbs::{element}*>({source}.{field}.data()), {source}.{field}.size())")
             else:
-                lines.append(f"    const auto {target} = builder.CreateVector({source}.{field}.data(), {source}.{field}.size());")
+                create = f"builder.CreateVector({source}.{field}.data(), {source}.{field}.size())"
+            if (type_name, field) in schema.optional:
+                lines.append(f"    decltype({create}) {target} = 0;")
+                lines.append(f"    if (!{source}.{field}.empty()) {target} = {create};")
+            else:
+                lines.append(f"    const auto {target} = {create};")
         elif field_type == "string":
             lines.append(f"    const auto {target} = builder.CreateString({source}.{field});")
         elif schema.is_table(field_type):
@@ -158,7 +167,9 @@ def read_table(schema, type_name, source, target):
             lines.append(f'    if ({source}->{field}() == nullptr) missing_column(file, "{field}");')
             lines.append(f"    for (const auto* text : *{source}->{field}()) {target}.{field}.push_back(text->str());")
         elif field_type.startswith("["):
-            lines.append(f'    {target}.{field} = column<{schema.cpp(field_type[1:-1])}>({source}->{field}(), file, "{field}");')
+            read = f'{target}.{field} = column<{schema.cpp(field_type[1:-1])}>({source}->{field}(), file, "{field}");'
+            guard = f"if ({source}->{field}() != nullptr) " if (type_name, field) in schema.optional else ""
+            lines.append(f"    {guard}{read}")
         elif field_type == "string":
             lines.append(f"    if ({source}->{field}() != nullptr) {target}.{field} = {source}->{field}()->str();")
         elif schema.is_table(field_type):

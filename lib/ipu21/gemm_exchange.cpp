@@ -16,7 +16,7 @@ std::uint64_t words_of(std::uint64_t elems, std::uint32_t elem_bytes) {
 
 /// Tile that stores slab `slab` of the weights of column partition `column`: members of the row groups take one slab each.
 std::uint32_t owner_tile(const GemmPlan& plan, std::uint32_t column, std::uint32_t slab) {
-    const std::uint32_t columns = plan.distribution == Distribution::panel_reduction ? plan.inner : plan.columns;
+    const std::uint32_t columns = plan.distribution == Distribution::PanelReduction ? plan.inner : plan.columns;
     return plane_tile(plan.owner_order, plan.rows, columns, slab, column);
 }
 
@@ -46,7 +46,7 @@ void output_stationary_phases(const GemmPlan& plan, std::uint32_t limit, std::ve
                 add_panel(phase, owner_tile(plan, column, slab), group, words_of(std::uint64_t{depth} * width, plan.elem_bytes), limit);
             }
         }
-        result.push_back({PhaseRole::weights, std::move(phase)});
+        result.push_back({PhaseRole::Weights, std::move(phase)});
     }
 }
 
@@ -117,9 +117,9 @@ void panel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::vect
     const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
     for (std::uint32_t first = 0; first < panels; first += plan.staged_panels) {
         const std::uint32_t last = std::min(panels, first + plan.staged_panels);
-        result.push_back({PhaseRole::weights, panel_weights(plan, panels, first, last, limit)});
+        result.push_back({PhaseRole::Weights, panel_weights(plan, panels, first, last, limit)});
         ReductionTree tree(plan, panels, first, last);
-        for (Phase phase; tree.step(plan, limit, phase); phase = Phase()) result.push_back({PhaseRole::reduction, std::move(phase)});
+        for (Phase phase; tree.step(plan, limit, phase); phase = Phase()) result.push_back({PhaseRole::Reduction, std::move(phase)});
     }
 }
 
@@ -153,51 +153,54 @@ void parallel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::v
             }
         }
     }
-    if (!weights.transfers.empty()) result.push_back({PhaseRole::weights, std::move(weights)});
-    if (!reduction.transfers.empty()) result.push_back({PhaseRole::reduction, std::move(reduction)});
+    if (!weights.transfers.empty()) result.push_back({PhaseRole::Weights, std::move(weights)});
+    if (!reduction.transfers.empty()) result.push_back({PhaseRole::Reduction, std::move(reduction)});
 }
 
 }  // namespace
 
 std::string_view to_text(GridOrder order) {
     switch (order) {
-        case GridOrder::columns_fast: return "columns-fast";
-        case GridOrder::rows_fast: return "rows-fast";
-        case GridOrder::inner_fast: return "inner-fast";
+        case GridOrder::ColumnsFast: return "columns-fast";
+        case GridOrder::RowsFast: return "rows-fast";
+        case GridOrder::InnerFast: return "inner-fast";
     }
     return "?";
 }
 
 std::string_view to_text(Distribution distribution) {
     switch (distribution) {
-        case Distribution::output_stationary: return "output-stationary";
-        case Distribution::panel_reduction: return "panel-reduction";
-        case Distribution::parallel_reduction: return "parallel-reduction";
+        case Distribution::OutputStationary: return "output-stationary";
+        case Distribution::PanelReduction: return "panel-reduction";
+        case Distribution::ParallelReduction: return "parallel-reduction";
+        case Distribution::Local: return "local";
+        case Distribution::AttentionGrid: return "attention-grid";
+        case Distribution::RowExchange: return "row-exchange";
     }
     return "?";
 }
 
 std::string_view to_text(PhaseRole role) {
     switch (role) {
-        case PhaseRole::left_operand: return "left operand";
-        case PhaseRole::weights: return "weights";
-        case PhaseRole::reduction: return "reduction";
-        case PhaseRole::conversion: return "conversion";
-        case PhaseRole::attention: return "attention";
+        case PhaseRole::LeftOperand: return "left operand";
+        case PhaseRole::Weights: return "weights";
+        case PhaseRole::Reduction: return "reduction";
+        case PhaseRole::Conversion: return "conversion";
+        case PhaseRole::Attention: return "attention";
     }
     return "?";
 }
 
 std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t column, std::uint32_t inner) {
     switch (plan.distribution) {
-        case Distribution::output_stationary: return plane_tile(plan.order, plan.rows, plan.columns, row, column);
-        case Distribution::panel_reduction: return plane_tile(plan.order, plan.rows, plan.inner, row, inner);
-        case Distribution::parallel_reduction: break;
+        case Distribution::OutputStationary: return plane_tile(plan.order, plan.rows, plan.columns, row, column);
+        case Distribution::PanelReduction: return plane_tile(plan.order, plan.rows, plan.inner, row, inner);
+        default: break;
     }
     switch (plan.order) {
-        case GridOrder::columns_fast: return (row * plan.inner + inner) * plan.columns + column;
-        case GridOrder::rows_fast: return (column * plan.inner + inner) * plan.rows + row;
-        case GridOrder::inner_fast: break;
+        case GridOrder::ColumnsFast: return (row * plan.inner + inner) * plan.columns + column;
+        case GridOrder::RowsFast: return (column * plan.inner + inner) * plan.rows + row;
+        case GridOrder::InnerFast: break;
     }
     return (row * plan.columns + column) * plan.inner + inner;
 }
@@ -205,18 +208,19 @@ std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t c
 std::vector<PlannedPhase> gemm_phases(const GemmPlan& plan, std::uint32_t limit) {
     std::vector<PlannedPhase> result;
     switch (plan.distribution) {
-        case Distribution::output_stationary: output_stationary_phases(plan, limit, result); break;
-        case Distribution::panel_reduction: panel_reduction_phases(plan, limit, result); break;
-        case Distribution::parallel_reduction: parallel_reduction_phases(plan, limit, result); break;
+        case Distribution::OutputStationary: output_stationary_phases(plan, limit, result); break;
+        case Distribution::PanelReduction: panel_reduction_phases(plan, limit, result); break;
+        case Distribution::ParallelReduction: parallel_reduction_phases(plan, limit, result); break;
+        default: WEFT_CHECK(false, "no GEMM distribution"); break;
     }
     return result;
 }
 
 std::uint32_t gemm_phase_count(const GemmPlan& plan) {
-    if (plan.distribution == Distribution::output_stationary) {
+    if (plan.distribution == Distribution::OutputStationary) {
         return plan.weight_slabs > 1 ? ceil_divide(plan.k, plan.inner_block) : 0;
     }
-    if (plan.distribution == Distribution::panel_reduction) {
+    if (plan.distribution == Distribution::PanelReduction) {
         std::uint32_t steps = 0;
         for (std::uint32_t left = plan.inner; left > 1; left = ceil_divide(left, plan.fan_in)) ++steps;
         return ceil_divide(ceil_divide(plan.n, plan.output_block), plan.staged_panels) * (1 + steps);

@@ -3,25 +3,23 @@
 #include <string_view>
 #include <vector>
 
+#include "artifact/program.h"
+#include "artifact/tasks.h"
 #include "ipu21/phase.h"
 
 namespace weft::ipu21 {
 
 /// How the partitions of a GEMM walk over the logical tiles. m, n, i number the partitions of output rows, output columns and
-/// the inner dimension; R, C, I count them.
-enum class GridOrder : std::uint8_t {
-    columns_fast = 0,   ///< m * C + n
-    rows_fast = 1,      ///< n * R + m
-    inner_fast = 2,     ///< (m * C + n) * I + i: the partners of a reduction are neighbours
-};
+/// the inner dimension; R, C, I count them: ColumnsFast m * C + n, RowsFast n * R + m, InnerFast (m * C + n) * I + i (the
+/// partners of a reduction are neighbours).
+using GridOrder = TileGridOrder;
 
 [[nodiscard]] std::string_view to_text(GridOrder order);
 
-enum class Distribution : std::uint8_t {
-    output_stationary = 0,    ///< a tile owns one block of the output and sees all of K
-    panel_reduction = 1,      ///< K is split; output panels are streamed in groups and reduced by a tree of given fan-in
-    parallel_reduction = 2,   ///< R x C x I: every tile computes one partial block, partners exchange parts and add
-};
+/// OutputStationary: a tile owns one block of the output and sees all of K. PanelReduction: K is split; output panels are
+/// streamed in groups and reduced by a tree of given fan-in. ParallelReduction: R x C x I, every tile computes one partial
+/// block, partners exchange parts and add.
+using Distribution = TileDistribution;
 
 [[nodiscard]] std::string_view to_text(Distribution distribution);
 
@@ -31,12 +29,12 @@ struct GemmPlan {
     std::uint32_t m = 0;
     std::uint32_t n = 0;
     std::uint32_t k = 0;
-    Distribution distribution = Distribution::output_stationary;
+    Distribution distribution = Distribution::OutputStationary;
     std::uint32_t rows = 1;
     std::uint32_t columns = 1;       ///< panel_reduction: 1, the inner partitions stand in its place
     std::uint32_t inner = 1;
-    GridOrder order = GridOrder::columns_fast;
-    GridOrder owner_order = GridOrder::columns_fast;   ///< of the tiles that store the weights; equal to `order` unless a plan says otherwise
+    GridOrder order = GridOrder::ColumnsFast;
+    GridOrder owner_order = GridOrder::ColumnsFast;   ///< of the tiles that store the weights; equal to `order` unless a plan says otherwise
     std::uint32_t inner_block = 64;
     std::uint32_t output_block = 64;
     std::uint32_t weight_slabs = 1;      ///< K shards of the stored weights; 1: resident on every row group, nothing is streamed
@@ -55,7 +53,7 @@ struct GemmPlan {
 /// Logical tile of partition (row, column) of a rows x columns plane in `order`.
 [[nodiscard]] constexpr std::uint32_t plane_tile(GridOrder order, std::uint32_t rows, std::uint32_t columns, std::uint32_t row,
                                                  std::uint32_t column) {
-    return order == GridOrder::rows_fast ? column * rows + row : row * columns + column;
+    return order == GridOrder::RowsFast ? column * rows + row : row * columns + column;
 }
 
 /// Logical tile that computes partition (row, column, inner) of a plan. output_stationary: a rows x columns plane.
@@ -64,12 +62,12 @@ struct GemmPlan {
 [[nodiscard]] std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t column, std::uint32_t inner);
 
 /// What a phase moves.
-enum class PhaseRole : std::uint8_t { left_operand = 0, weights = 1, reduction = 2, conversion = 3, attention = 4 };
+using PhaseRole = TilePhaseRole;
 
 [[nodiscard]] std::string_view to_text(PhaseRole role);
 
 struct PlannedPhase {
-    PhaseRole role = PhaseRole::weights;
+    PhaseRole role = PhaseRole::Weights;
     Phase phase;
 };
 

@@ -25,7 +25,7 @@ inline ipu21::GemmPlan down_projection(ipu21::GridOrder order, ipu21::GridOrder 
     plan.m = 729 * batch;
     plan.k = 4608;
     plan.n = 1152;
-    plan.distribution = ipu21::Distribution::panel_reduction;
+    plan.distribution = ipu21::Distribution::PanelReduction;
     plan.rows = 81;
     plan.inner = 18;
     plan.order = order;

@@ -58,7 +58,7 @@ Sums scheduled_sums(GridOrder order, GridOrder owners, ExchangeDiscipline discip
     for (const PlannedPhase& planned : mlp_phases(order, owners, 4)) {
         const PhaseSchedule schedule = schedule_phase(target, topology, planned.phase);
         CHECK(find_fault(target, topology, planned.phase, schedule, discipline) == "");
-        if (planned.role == PhaseRole::reduction) {
+        if (planned.role == PhaseRole::Reduction) {
             sums.reduction += schedule.cycles;
         } else if (sums.phases < 18) {
             sums.up += schedule.cycles;
@@ -81,7 +81,7 @@ void compare_with_recorded(const std::string& name, GridOrder order, std::uint32
     const Topology topology(target);
     const std::vector<Recorded> recorded = recorded_phases(name);
     // The recorded rows-fast plan kept the columns-fast owners of the weights.
-    const std::vector<PlannedPhase> phases = mlp_phases(order, GridOrder::columns_fast, batch);
+    const std::vector<PlannedPhase> phases = mlp_phases(order, GridOrder::ColumnsFast, batch);
     REQUIRE(recorded.size() == 38);
     REQUIRE(phases.size() == recorded.size());
     for (std::size_t i = 0; i < phases.size(); ++i) {
@@ -97,8 +97,8 @@ void compare_with_recorded(const std::string& name, GridOrder order, std::uint32
 }  // namespace
 
 TEST_CASE("exclusive discipline, owners of the original: the six sums and the order of the two grids") {
-    const Sums columns = scheduled_sums(GridOrder::columns_fast, GridOrder::columns_fast, ExchangeDiscipline::Exclusive);
-    const Sums rows = scheduled_sums(GridOrder::rows_fast, GridOrder::columns_fast, ExchangeDiscipline::Exclusive);
+    const Sums columns = scheduled_sums(GridOrder::ColumnsFast, GridOrder::ColumnsFast, ExchangeDiscipline::Exclusive);
+    const Sums rows = scheduled_sums(GridOrder::RowsFast, GridOrder::ColumnsFast, ExchangeDiscipline::Exclusive);
     MESSAGE("columns-fast " << columns.up << " + " << columns.down_weights << " + " << columns.reduction << " = " << columns.total());
     MESSAGE("rows-fast " << rows.up << " + " << rows.down_weights << " + " << rows.reduction << " = " << rows.total());
     CHECK(columns.phases == 38);
@@ -117,16 +117,16 @@ TEST_CASE("exclusive discipline, owners of the original: the six sums and the or
 }
 
 TEST_CASE("exclusive discipline with matched owners: rows-fast is no slower on the up-projection") {
-    const Sums columns = scheduled_sums(GridOrder::columns_fast, GridOrder::columns_fast, ExchangeDiscipline::Exclusive);
-    const Sums rows = scheduled_sums(GridOrder::rows_fast, GridOrder::rows_fast, ExchangeDiscipline::Exclusive);
+    const Sums columns = scheduled_sums(GridOrder::ColumnsFast, GridOrder::ColumnsFast, ExchangeDiscipline::Exclusive);
+    const Sums rows = scheduled_sums(GridOrder::RowsFast, GridOrder::RowsFast, ExchangeDiscipline::Exclusive);
     MESSAGE("matched: up " << columns.up << " and " << rows.up << ", down " << columns.down_weights << " and " << rows.down_weights);
     CHECK(rows.up <= columns.up);
     CHECK(rows.up == 151'660);
 }
 
 TEST_CASE("full duplex: the two orders lie within 4 % of each other, matched owners or not") {
-    const Sums columns = scheduled_sums(GridOrder::columns_fast, GridOrder::columns_fast, ExchangeDiscipline::FullDuplex);
-    const Sums rows = scheduled_sums(GridOrder::rows_fast, GridOrder::columns_fast, ExchangeDiscipline::FullDuplex);
+    const Sums columns = scheduled_sums(GridOrder::ColumnsFast, GridOrder::ColumnsFast, ExchangeDiscipline::FullDuplex);
+    const Sums rows = scheduled_sums(GridOrder::RowsFast, GridOrder::ColumnsFast, ExchangeDiscipline::FullDuplex);
     MESSAGE("full duplex: " << columns.up << " + " << columns.down_weights << " + " << columns.reduction << " and " << rows.up << " + "
                             << rows.down_weights << " + " << rows.reduction);
     CHECK(within(rows.up, columns.up, 0.04));
@@ -135,16 +135,16 @@ TEST_CASE("full duplex: the two orders lie within 4 % of each other, matched own
 }
 
 TEST_CASE("recorded phases, each to the cycle") {
-    compare_with_recorded("scheduled_noterev_cols_4_729_1152_4608_1472.txt", GridOrder::columns_fast, 4);
-    compare_with_recorded("scheduled_noterev_rows_4_729_1152_4608_1472.txt", GridOrder::rows_fast, 4);
-    compare_with_recorded("scheduled_noterev_cols_1_729_1152_4608_1472.txt", GridOrder::columns_fast, 1);
+    compare_with_recorded("scheduled_noterev_cols_4_729_1152_4608_1472.txt", GridOrder::ColumnsFast, 4);
+    compare_with_recorded("scheduled_noterev_rows_4_729_1152_4608_1472.txt", GridOrder::RowsFast, 4);
+    compare_with_recorded("scheduled_noterev_cols_1_729_1152_4608_1472.txt", GridOrder::ColumnsFast, 1);
 }
 
 TEST_CASE("counters of one up-projection phase: what tells the orders apart is the tiles in both roles, not the bytes") {
     const TargetColumns target = test::c600();
     const Topology topology(view(target));
-    const auto columns = gemm_phases(test::up_projection(GridOrder::columns_fast, GridOrder::columns_fast), 4148);
-    const auto rows = gemm_phases(test::up_projection(GridOrder::rows_fast, GridOrder::columns_fast), 4148);
+    const auto columns = gemm_phases(test::up_projection(GridOrder::ColumnsFast, GridOrder::ColumnsFast), 4148);
+    const auto rows = gemm_phases(test::up_projection(GridOrder::RowsFast, GridOrder::ColumnsFast), 4148);
     const ExchangeCounters c = count_exchange(topology, columns[0].phase);
     const ExchangeCounters r = count_exchange(topology, rows[0].phase);
     CHECK(c.pairs_same_payload == 0);

@@ -1,6 +1,7 @@
 #include "target.h"
 
 #include "artifact/file.h"
+#include "ipu21/resolve.h"
 #include "json_section.h"
 #include "network.h"
 
@@ -134,6 +135,13 @@ nlohmann::json parse_json_file(const std::filesystem::path& path) {
 ResolvedTarget resolve_target(const std::filesystem::path& chip_file, const std::string& name) {
     const nlohmann::json json = parse_json_file(chip_file);
     ResolvedTarget result;
+    if (json.is_object() && json.value("family", nlohmann::json()) == "ipu21") {
+        KeyLists lists;
+        result.columns = ipu21::resolve(json, chip_file, name, lists);
+        result.unknown_keys = std::move(lists.unknown);
+        result.notes = std::move(lists.notes);
+        return result;
+    }
     result.columns.family = TargetFamily::Pim;
     result.columns.name = name;
     result.columns.weight_bits = 8;
@@ -153,6 +161,7 @@ ResolvedTarget resolve_target(const std::filesystem::path& chip_file, const std:
 }
 
 std::string describe_target(const Target& target) {
+    if (target.family == TargetFamily::Ipu21) return ipu21::describe(target);
     return fmt::format("{}: {} cores, {} crossbars of {} x {} cells of {} bits each, {} KiB local memory, reorder buffer {}", target.name,
                        target.core_count, target.core.crossbar_count, target.core.crossbar_rows, target.core.crossbar_columns,
                        target.core.cell_bits, target.core.local_memory_bytes / 1024, target.core.rob_entries);
