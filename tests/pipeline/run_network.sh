@@ -1,25 +1,28 @@
 #!/bin/bash
 # One network through the whole chain, values compared with ONNX Runtime:
 #
-#   run_network.sh --bin DIR --model NET.onnx --chip CHIP.json --work DIR [--tolerance 1e-4] [--stop graph]
-#                  [--frontend "OPTIONS"] [--prepare "OPTIONS"] [--schedule "OPTIONS"] [--inferences N]
+#   run_network.sh --bin DIR (--model NET.onnx | --zoo "NAME OPTIONS") --chip CHIP.json --work DIR [--tolerance 1e-4]
+#                  [--frontend "OPTIONS"] [--prepare "OPTIONS"] [--schedule "OPTIONS"] [--inferences N] [--values DIR] [--stop graph]
 #
 # frontend, target, prepare, schedule, lower, simulate; every candidate runs different inferences in pipelined succession, three
-# more than the deepest candidate has rounds (or N). --stop graph ends after the frontend and compares weft's reference executor only. Expected values are ONNX
-# Runtime's; where node or its onnxruntime-node is missing they are the reference executor's, and the output says so. Inputs
-# and expected values may also lie ready in DIR/in and DIR/expected.
+# more than the deepest candidate has rounds (or N). --stop graph ends after the frontend and compares weft's reference executor
+# only. Expected values are ONNX Runtime's; where it is not installed they are the reference executor's, and the output says so.
+# --values names a folder with in and expected to use instead. Status 77: the model is not installed.
 set -eu
+shopt -s inherit_errexit   # a failed stage fails the script from inside $(...) too
 here=$(cd "$(dirname "$0")" && pwd)
-tolerance=1e-4 stop= inferences= frontend= prepare= schedule=
+tolerance=1e-4 stop='' inferences='' frontend='' prepare='' schedule='' zoo='' values=''
 while [ $# -gt 0 ]; do
   case $1 in
     --bin) bin=$2 ;;
     --model) model=$2 ;;
+    --zoo) zoo=$2 ;;
     --chip) chip=$2 ;;
     --work) work=$2 ;;
     --tolerance) tolerance=$2 ;;
     --stop) stop=$2 ;;
     --inferences) inferences=$2 ;;
+    --values) values=$2 ;;
     --frontend) frontend=$2 ;;
     --prepare) prepare=$2 ;;
     --schedule) schedule=$2 ;;
@@ -27,26 +30,30 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
+rm -rf "$work"
 mkdir -p "$work"
 
 # Files of one folder in order of inference and tensor, 10 after 9.
 numbered() { find "$1" -name '*.npy' | sort -V; }
 
-# Inputs for $1 inferences and what should come out, unless they lie ready.
+# Inputs for $1 inferences and what should come out, in $values.
 make_values() {
-  [ -d "$work/expected" ] && return
-  "$bin/pipeline_values" inputs "$work/net.graph" "$1" "$work/in"
-  "$bin/pipeline_values" reference "$work/net.graph" "$work/blobs" "$work/in" "$work/reference"
-  if [ -d "$here/node_modules/onnxruntime-node" ] && command -v node > "$work/node"; then
-    mapfile -t files < <(numbered "$work/in")
-    node "$here/onnxruntime.mjs" "$model" "${files[@]}" --out "$work/expected"
+  [ -z "$values" ] || return 0
+  values=$work
+  "$bin/pipeline_values" inputs "$work/net.graph" "$1" "$values/in"
+  run_reference
+  if [ -d "$here/node_modules/onnxruntime-node" ] && [ -n "$(type -P node)" ]; then
+    mapfile -t files < <(numbered "$values/in")
+    node "$here/onnxruntime.mjs" "$model" "${files[@]}" --out "$values/expected"
     echo -n "  reference executor against ONNX Runtime: "
-    "$bin/pipeline_values" compare "$work/reference" "$work/expected" "$tolerance"
+    "$bin/pipeline_values" compare "$work/reference" "$values/expected" "$tolerance"
   else
-    echo "ONNX Runtime is not installed (make reference): comparing with weft's reference executor"
-    cp -r "$work/reference" "$work/expected"
+    echo "  ONNX Runtime is not installed (make reference): comparing with weft's reference executor"
+    cp -r "$work/reference" "$values/expected"
   fi
 }
+
+run_reference() { "$bin/pipeline_values" reference "$work/net.graph" "$work/blobs" "$values/in" "$work/reference"; }
 
 # Lowers every candidate; prints the largest depth.
 lower_candidates() {
@@ -64,23 +71,31 @@ lower_candidates() {
 check_candidate() {
   local prog=$1 name inputs=()
   name=$(basename "$prog" .prog)
-  while read -r file; do inputs+=(--input "$file"); done < <(numbered "$work/in")
+  while read -r file; do inputs+=(--input "$file"); done < <(numbered "$values/in")
   "$bin/weft-simulate" "$prog" --target "$work/chip.target" --graph "$work/net.graph" --blobs "$work/blobs" \
     "${inputs[@]}" --outputs "$work/$name" > "$work/$name.times"
   echo -n "  $name, depth $("$bin/pipeline_values" depth "$prog"): "
-  "$bin/pipeline_values" compare "$work/$name" "$work/expected" "$tolerance"
+  "$bin/pipeline_values" compare "$work/$name" "$values/expected" "$tolerance"
 }
 
 # shellcheck disable=SC2086  # options are meant to be split into words
+if [ -n "$zoo" ]; then
+  model=$work/net.onnx
+  "$bin/weft-zoo" $zoo -o "$model"
+fi
+[ -f "$model" ] || { echo "$model is not there (make reference installs the tests' networks)"; exit 77; }
+# shellcheck disable=SC2086
 "$bin/weft-frontend" "$model" -o "$work/net.graph" --blobs "$work/blobs" $frontend
 if [ "$stop" = graph ]; then
-  make_values "${inferences:-2}"
-  [ -d "$work/reference" ] ||
-    "$bin/pipeline_values" reference "$work/net.graph" "$work/blobs" "$work/in" "$work/reference"
-  "$bin/pipeline_values" compare "$work/reference" "$work/expected" "$tolerance"
+  if [ -z "$values" ]; then
+    make_values "${inferences:-2}"
+  else
+    run_reference
+    "$bin/pipeline_values" compare "$work/reference" "$values/expected" "$tolerance"
+  fi
   exit
 fi
-"$bin/weft-target" "$chip" -o "$work/chip.target"
+"$bin/weft-target" "$chip" -o "$work/chip.target" 2> "$work/chip.notes"
 # shellcheck disable=SC2086
 "$bin/weft-prepare" "$work/net.graph" --target "$work/chip.target" -o "$work/net.tasks" $prepare
 # shellcheck disable=SC2086
