@@ -78,13 +78,30 @@ Picoseconds PimCosts::local_write(std::uint64_t bytes) const { return access(loc
 Picoseconds PimCosts::memory_read(std::uint64_t bytes) const { return access(memory_, bytes, memory_.read_cycles); }
 Picoseconds PimCosts::memory_write(std::uint64_t bytes) const { return access(memory_, bytes, memory_.write_cycles); }
 
-Picoseconds PimCosts::vector(Opcode op, std::uint64_t elements, BitWidths widths) const {
+Activity PimCosts::copy(std::uint64_t bytes) const {
+    const Picoseconds duration = saturated(Wide{local_read(bytes)} + local_write(bytes));
+    return {duration, late_after(duration)};
+}
+
+Activity PimCosts::fill(std::uint64_t bytes) const {
+    const Picoseconds duration = local_write(bytes);
+    return {duration, late_after(duration)};
+}
+
+/// A result that is written back once it has been computed. A write of exactly one period keeps the side of the edge on which
+/// the computation ended, and so does no write at all.
+Activity PimCosts::with_write(Picoseconds computed, Picoseconds write) const {
+    const bool inherits = write == 0 || write == period_;
+    return {saturated(Wide{computed} + write), late_after(inherits ? computed : write)};
+}
+
+Activity PimCosts::vector(Opcode op, std::uint64_t elements, BitWidths widths) const {
     const std::uint64_t input_bytes = elements * widths.input_bytes();
     const std::uint64_t output_bytes = writes_output_width(op) ? elements * widths.output_bytes() : input_bytes;
     const std::uint64_t steps = elements / core_.vector_width_elems + (elements % core_.vector_width_elems != 0 ? 1 : 0);
     const Wide compute = Wide{steps} * core_.vector_step_ns * 1000;
     const Wide reads = Wide{local_read(input_bytes)} * (reads_two_operands(op) ? 2 : 1);
-    return saturated(reads + compute + local_write(output_bytes));
+    return with_write(saturated(reads + compute), local_write(output_bytes));
 }
 
 std::int64_t PimCosts::matrix_cycles(std::uint32_t input_bits) const {
@@ -99,12 +116,12 @@ std::int64_t PimCosts::matrix_cycles(std::uint32_t input_bits) const {
     return core_.matrix_pipelined ? front + back + (passes - 1) * std::max(front, back) : (front + back) * passes;
 }
 
-Picoseconds PimCosts::mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const {
+Activity PimCosts::mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const {
     // The factor of eight is the simulator's: it takes bytes for bits when it reads the input vector.
     const Picoseconds read = local_read(std::uint64_t{core_.crossbar_rows} * widths.input_bytes() * 8);
     const Picoseconds write = local_write(results_per_crossbar(weight_bits) * widths.output_bytes() * crossbars);
     const std::int64_t cycles = std::max<std::int64_t>(matrix_cycles(widths.input_bits), 0);
-    return saturated(Wide{read} + cycles_to_picoseconds(cycles, core_.matrix_period_fs) + write);
+    return with_write(saturated(Wide{read} + cycles_to_picoseconds(cycles, core_.matrix_period_fs)), write);
 }
 
 Picoseconds PimCosts::network(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const {
@@ -117,8 +134,10 @@ std::uint64_t PimCosts::results_per_crossbar(std::uint32_t weight_bits) const {
     return weight_bits == 0 ? 0 : std::uint64_t{core_.cell_bits} * core_.crossbar_columns / weight_bits;
 }
 
-Picoseconds PimCosts::unit_time(Picoseconds duration, bool late) const {
-    return saturated(Wide{noticed_at(0, std::min(duration, picoseconds_limit - period_), late)} + 2 * Wide{period_});
+Picoseconds PimCosts::unit_time(Activity activity) const {
+    const Wide edge = (Wide{activity.duration} + period_ - 1) / period_ * period_;
+    const bool late = activity.late && edge == activity.duration;
+    return saturated(edge + (late ? 3 : 2) * Wide{period_});
 }
 
 }  // namespace weft

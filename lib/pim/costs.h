@@ -23,6 +23,14 @@ struct BitWidths {
     bool operator==(const BitWidths&) const = default;
 };
 
+/// What a unit does from its start to its end. The end is noticed at the first clock edge at or after it; where it falls on an
+/// edge and `late` holds, at the next. The simulator sets the event of each edge one period ahead: a last step that was set
+/// later than that (it lasts at most a period) comes after the edge.
+struct Activity {
+    Picoseconds duration = 0;
+    bool late = false;
+};
+
 /// The parts from which instruction times are made on a `pim` chip: local and global memory, network, units. All results
 /// are durations of the activity alone, without issue, retirement and waiting. Source: docs/pim-timing.md.
 class PimCosts {
@@ -40,22 +48,20 @@ public:
     [[nodiscard]] Picoseconds local_write(std::uint64_t bytes) const;
     [[nodiscard]] Picoseconds memory_read(std::uint64_t bytes) const;
     [[nodiscard]] Picoseconds memory_write(std::uint64_t bytes) const;
+    /// True where a last step of this length, begun after its edge, is noticed late.
+    [[nodiscard]] bool late_after(Picoseconds step) const { return step <= period_; }
+    [[nodiscard]] Activity copy(std::uint64_t bytes) const;   // lmv
+    [[nodiscard]] Activity fill(std::uint64_t bytes) const;   // lldi
     /// Reads, computation and write of one vector instruction.
-    [[nodiscard]] Picoseconds vector(Opcode op, std::uint64_t elements, BitWidths widths) const;
+    [[nodiscard]] Activity vector(Opcode op, std::uint64_t elements, BitWidths widths) const;
     /// Input read, conversion and result write, from the start of the array group. `weight_bits` > 0.
-    [[nodiscard]] Picoseconds mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const;
+    [[nodiscard]] Activity mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const;
     /// Time in the source's outgoing FIFO; whole nanoseconds, every flit pays the full latency. Switch `core_count` is the memory.
     [[nodiscard]] Picoseconds network(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;
     [[nodiscard]] std::uint64_t results_per_crossbar(std::uint32_t weight_bits) const;
 
-    /// Start of a unit to the start of the next instruction's, for an activity of `duration` that is one clock late where it
-    /// ends on a clock edge and `late` says so. An activity of no duration always takes a whole clock.
-    [[nodiscard]] Picoseconds unit_time(Picoseconds duration, bool late) const;
-    /// Clock edge at which an activity that started at `start` (an edge) and ended at `end` is noticed.
-    [[nodiscard]] Picoseconds noticed_at(Picoseconds start, Picoseconds end, bool late) const {
-        const Picoseconds edge = (end + period_ - 1) / period_ * period_;
-        return edge + ((edge == end && (late || end == start)) ? period_ : 0);
-    }
+    /// Start of a unit to the start of the next instruction's: until noticed, one clock to retire, one to start.
+    [[nodiscard]] Picoseconds unit_time(Activity activity) const;
 
 private:
     struct Port {
@@ -65,6 +71,7 @@ private:
         std::uint64_t write_cycles = 0;
     };
     [[nodiscard]] static Picoseconds access(const Port& port, std::uint64_t bytes, std::uint64_t cycles);
+    [[nodiscard]] Activity with_write(Picoseconds computed, Picoseconds write) const;
     [[nodiscard]] std::int64_t matrix_cycles(std::uint32_t input_bits) const;
 
     Picoseconds period_ = 0;

@@ -208,11 +208,11 @@ std::vector<CoreId> posters(const Skeleton& skeleton, std::size_t core, std::uin
     return result;
 }
 
-std::vector<BlockedCore> blocked_cores(const Skeleton& skeleton, const Execution& execution, std::size_t cores) {
+std::vector<BlockedCore> blocked_cores(const Skeleton& skeleton, const Execution& execution, std::size_t cores, unsigned generations) {
     std::vector<BlockedCore> result;
     for (std::size_t core = 0; core < cores; ++core) {
         const Cursor& cursor = execution.cursor(core);
-        if (cursor.finished) continue;
+        if (cursor.finished || cursor.generation >= generations) continue;
         const Event& event = execution.event(core);
         const Segment& segment = skeleton.segments[cursor.segment];
         BlockedCore row;
@@ -305,15 +305,15 @@ std::string LivenessReport::text() const {
     return result;
 }
 
-LivenessReport check_liveness(const Program& program, [[maybe_unused]] const Target& target, unsigned generations) {
+LivenessReport check_liveness(const Program& program, [[maybe_unused]] const Target& target, unsigned generations, unsigned run_ahead) {
     LivenessReport report;
-    const Skeleton skeleton = skeleton_of(program, generations);
+    const Skeleton skeleton = skeleton_of(program, generations + run_ahead);
     report.faults = faults_of(program, skeleton);
     if (report.faults.empty()) {
         const std::size_t cores = program.core_first_run.size() - 1;
-        Execution execution(skeleton, cores, generations);
+        Execution execution(skeleton, cores, generations + run_ahead);
         execution.run();
-        report.blocked = blocked_cores(skeleton, execution, cores);
+        report.blocked = blocked_cores(skeleton, execution, cores, generations);
         report.cycle = shortest_cycle(report.blocked, cores);
     }
     report.live = report.faults.empty() && report.blocked.empty();

@@ -48,8 +48,11 @@ struct LivenessReport {
 /// counters, wait(v) takes v tokens when that many are there. Nothing but the order of these decides: a token or a partner
 /// that is there stays until taken by its only taker, so that every order of execution ends the same way.
 ///
+/// `run_ahead`: cores may complete that many passes more where others need it, for programs whose cores repeat at different
+/// rates (one consumes in a pass what another makes in five).
+///
 /// Linear in executed communication instructions; local instructions are only scanned once. Throws Failure(system) where more
 /// than 2^32 of them would be executed.
-[[nodiscard]] LivenessReport check_liveness(const Program& program, const Target& target, unsigned generations = 3);
+[[nodiscard]] LivenessReport check_liveness(const Program& program, const Target& target, unsigned generations = 3, unsigned run_ahead = 0);
 
 }  // namespace weft

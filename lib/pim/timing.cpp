@@ -22,39 +22,38 @@ std::int64_t PimTiming::scalar_ns() const { return nanoseconds(costs_.period());
 
 std::int64_t PimTiming::mvmul_ns(std::uint32_t crossbars) const {
     // One more clock: the register between dispatcher and array groups.
-    return nanoseconds(costs_.unit_time(costs_.mvmul(crossbars, costs_.weight_bits(), costs_.native_widths()), false) + costs_.period());
+    return nanoseconds(costs_.unit_time(costs_.mvmul(crossbars, costs_.weight_bits(), costs_.native_widths())) + costs_.period());
 }
 
 std::int64_t PimTiming::vector_ns(Opcode op, std::uint32_t length) const {
-    return nanoseconds(costs_.unit_time(costs_.vector(op, length, costs_.native_widths()), false));
+    return nanoseconds(costs_.unit_time(costs_.vector(op, length, costs_.native_widths())));
 }
 
 std::int64_t PimTiming::copy_ns(std::uint32_t bytes) const {
-    return nanoseconds(costs_.unit_time(costs_.local_read(bytes) + costs_.local_write(bytes), false));
+    return nanoseconds(costs_.unit_time(costs_.copy(bytes)));
 }
 
 std::int64_t PimTiming::fill_ns(std::uint32_t bytes) const {
-    const Picoseconds write = costs_.local_write(bytes);
-    return nanoseconds(costs_.unit_time(write, write == costs_.period()));
+    return nanoseconds(costs_.unit_time(costs_.fill(bytes)));
 }
 
 std::int64_t PimTiming::load_ns(CoreId core, std::uint32_t bytes) const {
     const Picoseconds write = costs_.local_write(bytes);
     const Picoseconds duration = costs_.network(core.value, costs_.memory_switch(), control_bytes) + costs_.memory_read(bytes) + write;
-    return nanoseconds(costs_.unit_time(duration, write == costs_.period()));
+    return nanoseconds(costs_.unit_time({duration, costs_.late_after(write)}));
 }
 
 std::int64_t PimTiming::store_ns(CoreId core, std::uint32_t bytes) const {
     const Picoseconds duration =
         costs_.local_read(bytes) + costs_.network(core.value, costs_.memory_switch(), bytes) + costs_.memory_write(bytes);
-    return nanoseconds(costs_.unit_time(duration, true));
+    return nanoseconds(costs_.unit_time({duration, true}));
 }
 
 std::int64_t PimTiming::send_ns(CoreId from, CoreId to, std::uint32_t bytes) const {
     const Picoseconds read = costs_.local_read(bytes);
     const Picoseconds permission =
         costs_.network(from.value, to.value, control_bytes) + costs_.network(to.value, from.value, control_bytes);
-    return nanoseconds(costs_.unit_time(permission + read, read == costs_.period()));
+    return nanoseconds(costs_.unit_time({permission + read, costs_.late_after(read)}));
 }
 
 std::int64_t PimTiming::recv_ns(CoreId from, CoreId to, std::uint32_t bytes) const {
@@ -63,7 +62,7 @@ std::int64_t PimTiming::recv_ns(CoreId from, CoreId to, std::uint32_t bytes) con
     const Picoseconds dispatched = std::max(permitted + costs_.local_read(bytes), request + request_hold);
     const Picoseconds write = costs_.local_write(bytes);
     const Picoseconds duration = dispatched + costs_.network(from.value, to.value, bytes) + write;
-    return nanoseconds(costs_.unit_time(duration, write == costs_.period()));
+    return nanoseconds(costs_.unit_time({duration, costs_.late_after(write)}));
 }
 
 std::int64_t PimTiming::network_ns(CoreId from, CoreId to, std::uint32_t bytes) const {

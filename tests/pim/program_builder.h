@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "artifact/program.h"
+#include "base/id.h"
 
 namespace weft::test {
 

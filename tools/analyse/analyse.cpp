@@ -9,6 +9,9 @@
 namespace weft {
 namespace {
 
+/// Passes that one core may need while another makes one.
+constexpr unsigned rate_limit = 64;
+
 std::uint64_t nanoseconds(Picoseconds time) { return (static_cast<std::uint64_t>(time) + 500) / 1000; }
 
 double interval_of(const SteadyState& state) { return static_cast<double>(state.span) / static_cast<double>(state.rounds) / 1000.0; }
@@ -91,8 +94,6 @@ void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& b
     analysis.slowest_core = forward.slowest_core;
     timing.interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(interval_of(forward))));
     timing.alternative_interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(interval_of(reverse))));
-    timing.latency_ns = nanoseconds(std::max(single_pass_latency(queue, TieOrder::Forward),
-                                             forward.ties ? single_pass_latency(queue, TieOrder::Reverse) : 0));
     for (std::size_t core = 0; core < timing.cores.size(); ++core) {
         CoreTiming& row = timing.cores[core];
         const std::uint64_t busy = row.local_ns + row.communication_ns;
@@ -102,6 +103,11 @@ void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& b
     if (!analysis.exact) {
         analysis.notes.push_back("the state did not recur within the budget: intervals are averages over the last half of the rounds");
     }
+}
+
+void find_latency(Analysis& analysis, const QueueProgram& queue) {
+    const Picoseconds forward = single_pass_latency(queue, TieOrder::Forward);
+    analysis.timing.latency_ns = nanoseconds(std::max(forward, single_pass_latency(queue, TieOrder::Reverse)));
 }
 
 }  // namespace
@@ -122,12 +128,21 @@ Analysis analyse(const Program& program, const Target& target, Hash128 program_h
         return unavailable(std::move(analysis), Availability::EmptyProgram, "no core has instructions");
     }
     const LivenessReport liveness = check_liveness(program, target, options.liveness_generations);
-    if (!liveness.live) return unavailable(std::move(analysis), Availability::Deadlock, liveness.text());
+    if (!liveness.faults.empty()) return unavailable(std::move(analysis), Availability::CrashesTarget, liveness.text());
+    if (!liveness.live && !check_liveness(program, target, options.liveness_generations, rate_limit).live) {
+        return unavailable(std::move(analysis), Availability::Deadlock, liveness.text());
+    }
+    if (!liveness.live) analysis.notes.push_back("cores repeat at different rates; the interval is the slowest core's");
     if (target.core.rob_entries != 1) {
         return unavailable(std::move(analysis), Availability::UnsupportedReorderBuffer,
                            fmt::format("a reorder buffer of {} entries; only 1 has a static model (use weft-simulate)", target.core.rob_entries));
     }
     execute(analysis, queue, options.budget);
+    if (liveness.live || check_liveness(program, target, 1).live) {
+        find_latency(analysis, queue);
+    } else {
+        analysis.notes.push_back("a single pass over every list does not end, so there is no latency");
+    }
     return analysis;
 }
 

@@ -194,18 +194,12 @@ private:
         }
         if (is_vector(op)) {
             note_width_use();
-            return costs_.unit_time(costs_.vector(op, size_of(row.length), widths_), false);
+            return costs_.unit_time(costs_.vector(op, size_of(row.length), widths_));
         }
         switch (op) {
             case Opcode::Mvmul: return mvmul_time(row);
-            case Opcode::Lmv: {
-                const std::uint64_t bytes = size_of(row.length);
-                return costs_.unit_time(plus(costs_.local_read(bytes), costs_.local_write(bytes)), false);
-            }
-            case Opcode::Lldi: {
-                const Picoseconds write = costs_.local_write(size_of(row.length));
-                return costs_.unit_time(write, write == costs_.period());
-            }
+            case Opcode::Lmv: return costs_.unit_time(costs_.copy(size_of(row.length)));
+            case Opcode::Lldi: return costs_.unit_time(costs_.fill(size_of(row.length)));
             case Opcode::Nop:
                 unavailable(Availability::CrashesTarget, "core {} instruction row {}: nop crashes the simulator or hangs its core", core_, row_);
             default: return std::nullopt;
@@ -223,9 +217,9 @@ private:
         if (row.immediate <= 0) {
             unavailable(Availability::CrashesTarget, "core {} instruction row {}: a weight width of {} bits", core_, row_, row.immediate);
         }
-        const Picoseconds duration =
+        const Activity activity =
             costs_.mvmul(program_.groups[first_group + group].crossbars, static_cast<std::uint32_t>(row.immediate), widths_);
-        return plus(costs_.unit_time(duration, false), costs_.period());
+        return plus(costs_.unit_time(activity), costs_.period());
     }
 
     void note_width_use() {
@@ -265,23 +259,23 @@ private:
             case Opcode::Send: {
                 fill_send(row, event);
                 const Picoseconds permission = event.c + costs_.network(event.other, core_, control_bytes);
-                alone = costs_.unit_time(plus(permission, event.a), event.late);
+                alone = costs_.unit_time({plus(permission, event.a), event.late});
                 occupancy = plus(event.c + request_hold, event.b);
                 ++account.messages;
                 break;
             }
             case Opcode::Recv: {
                 const std::uint64_t bytes = fill_recv(row, event);
-                const Picoseconds request = costs_.network(event.other, core_, control_bytes);
-                const Picoseconds dispatched = std::max(plus(request + event.b, costs_.local_read(bytes)), request + request_hold);
-                alone = costs_.unit_time(plus(plus(dispatched, costs_.network(event.other, core_, bytes)), event.a), event.late);
+                // The sender's request is there already: less is not possible.
+                const Picoseconds read = plus(event.b, costs_.local_read(bytes));
+                alone = costs_.unit_time({plus(plus(read, costs_.network(event.other, core_, bytes)), event.a), event.late});
                 occupancy = event.b;
                 break;
             }
             case Opcode::Ld:
             case Opcode::St:
                 fill_request(row, event);
-                alone = costs_.unit_time(plus(plus(event.a, event.b), event.c), event.late);
+                alone = costs_.unit_time({plus(plus(event.a, event.b), event.c), event.late});
                 occupancy = plus(event.b, event.c);
                 account.memory_service = plus(account.memory_service, event.c);
                 break;
@@ -316,7 +310,7 @@ private:
         event.a = costs_.local_read(bytes);
         event.b = costs_.network(core_, event.other, bytes);
         event.c = costs_.network(core_, event.other, control_bytes);
-        event.late = event.a == costs_.period();
+        event.late = costs_.late_after(event.a);
     }
 
     std::uint64_t fill_recv(const Instruction& row, QueueEvent& event) {
@@ -325,7 +319,7 @@ private:
         const std::uint64_t bytes = size_of(row.length);
         event.a = costs_.local_write(bytes);
         event.b = costs_.network(core_, event.other, control_bytes);
-        event.late = event.a == costs_.period();
+        event.late = costs_.late_after(event.a);
         return bytes;
     }
 
@@ -336,7 +330,7 @@ private:
         event.a = load ? costs_.local_write(bytes) : costs_.local_read(bytes);
         event.b = costs_.network(core_, costs_.memory_switch(), load ? control_bytes : bytes);
         event.c = load ? costs_.memory_read(bytes) : costs_.memory_write(bytes);
-        event.late = !load || event.a == costs_.period();
+        event.late = !load || costs_.late_after(event.a);
     }
 
     const Program& program_;

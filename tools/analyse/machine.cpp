@@ -107,7 +107,7 @@ void QueueMachine::run_ready() {
 
 void QueueMachine::complete(Core& core, Picoseconds end, bool late) {
     const Picoseconds edge = (end + period_ - 1) / period_ * period_;
-    const Picoseconds noticed = edge + ((edge == end && (late || end == core.start)) ? period_ : 0);
+    const Picoseconds noticed = edge + (edge == end && late ? period_ : 0);
     core.ready = noticed + 2 * period_;
     core.status = Status::Running;
     ++events_;
@@ -215,7 +215,7 @@ bool QueueMachine::take_tokens(Core& core, const QueueEvent& event) {
         slot.head += wanted;
         slot.credit -= from_credit;
     }
-    complete(core, end, end > core.start);
+    complete(core, end, true);
     return true;
 }
 
