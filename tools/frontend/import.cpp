@@ -132,6 +132,7 @@ public:
         const auto order = sort_nodes(graph(), producers);
         const auto needed = find_needed(graph(), producers, order);
         add_sources(inputs);
+        find_read_names(needed);
         for (const int node : order) {
             if (needed[static_cast<std::size_t>(node)]) convert(graph().node(node));
         }
@@ -155,6 +156,15 @@ private:
             }
         }
         for (const auto& tensor : graph().initializer()) initializers_[tensor.name()] = &tensor;
+    }
+
+    void find_read_names(const std::vector<bool>& needed) {
+        for (int i = 0; i < graph().node_size(); ++i) {
+            if (!needed[static_cast<std::size_t>(i)]) continue;
+            for (const std::string& input : graph().node(i).input()) read_names_.insert(input);
+        }
+        for (const auto& output : graph().output()) read_names_.insert(output.name());
+        read_names_.erase(std::string());
     }
 
     /// The operand of a name; initializers are read when they are first needed.
@@ -181,19 +191,57 @@ private:
             if (!is_default_domain(node.domain())) unsupported("the operator belongs to the domain '{}'", node.domain());
             if (conversion == nullptr) unsupported("the operator is not supported");
             std::vector<Operand> inputs;
+            bool complete = true;
             for (const std::string& name : node.input()) {
                 inputs.push_back(operand(name));
-                // What depends on an unsupported node has no shape; it is judged once that node is gone.
-                if (!name.empty() && inputs.back().value.is_none()) return;
+                complete = complete && (name.empty() || !inputs.back().value.is_none());
             }
-            NodeContext context(node, opset_, builder_, tensors_, std::move(inputs));
+            if (!complete) {
+                judge_without_shapes(node, inputs);
+                return stand_in(node);
+            }
+            std::vector<bool> read_outputs;
+            for (const std::string& name : node.output()) read_outputs.push_back(read_names_.count(name) != 0);
+            NodeContext context(node, opset_, builder_, tensors_, std::move(inputs), std::move(read_outputs));
             conversion(context);
             name_outputs(node, context, first_value);
         } catch (const Unsupported& reason) {
             unsupported_.push_back(fmt::format("{}: {}", title, reason.why));
+            stand_in(node);
         } catch (const Failure& failure) {
             throw Failure(failure.status(), fmt::format("{}: {}", title, failure.what()));
         }
+    }
+
+    /// Outputs of an unsupported node take the shape that the model declares for them, where it does, so that the nodes behind it
+    /// are judged in the same run.
+    void stand_in(const onnx::NodeProto& node) {
+        for (const auto* list : {&graph().value_info(), &graph().output()}) {
+            for (const auto& info : *list) {
+                const bool own = std::find(node.output().begin(), node.output().end(), info.name()) != node.output().end();
+                if (!own || operands_.count(info.name()) != 0 || !info.type().tensor_type().has_shape()) continue;
+                Shape shape;
+                for (const auto& dim : info.type().tensor_type().shape().dim()) shape.push_back(dim.dim_value());
+                const bool known = std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim > 0; });
+                const std::int32_t type = info.type().tensor_type().elem_type();
+                if (!known || element_size(type) == 0) continue;
+                try {
+                    operands_[info.name()] = {builder_.input(info.name(), std::move(shape), type), type};
+                } catch (const Unsupported&) {
+                    continue;  // too large to stand in for anything
+                }
+            }
+        }
+    }
+
+    /// What can be said of a node behind an unsupported one whose shapes are unknown: an operand without a value is computed.
+    void judge_without_shapes(const onnx::NodeProto& node, const std::vector<Operand>& inputs) const {
+        const auto computed = [&](std::size_t index) {
+            return index < inputs.size() && !node.input(static_cast<int>(index)).empty() && (inputs[index].value.is_none() || !builder_.is_constant(inputs[index].value));
+        };
+        const std::string& name = node.op_type();
+        if ((name == "MatMul" || name == "Gemm") && computed(0) && computed(1)) unsupported("both sides are computed by the network; one must be constant");
+        if ((name == "Conv" || name == "ConvTranspose") && computed(1)) unsupported("its weight '{}' is computed by the network; it must be constant", node.input(1));
     }
 
     void name_outputs(const onnx::NodeProto& node, const NodeContext& context, std::size_t first_value) {
@@ -242,6 +290,7 @@ private:
     Builder builder_;
     std::vector<std::string> notes_;
     std::vector<std::string> unsupported_;
+    std::set<std::string> read_names_;
     std::map<std::string, Operand> operands_;
     std::map<std::string, const onnx::TensorProto*> initializers_;
 };

@@ -86,9 +86,7 @@ std::size_t NodeContext::axis(std::int64_t axis, std::size_t rank, bool end_allo
     return static_cast<std::size_t>(counted);
 }
 
-bool NodeContext::wants_output(std::size_t index) const {
-    return index < outputs_.size() && !node_.output(static_cast<int>(index)).empty();
-}
+bool NodeContext::wants_output(std::size_t index) const { return index < read_outputs_.size() && read_outputs_[index]; }
 
 void NodeContext::set_output(std::size_t index, ValueId value, std::int32_t type) {
     if (index < outputs_.size()) outputs_[index] = {value, type};

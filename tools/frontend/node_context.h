@@ -21,9 +21,10 @@ struct Operand {
 /// Failure(bad_input) where the type differs from what is asked.
 class NodeContext {
 public:
-    NodeContext(const onnx::NodeProto& node, std::int64_t opset, Builder& builder_in, TensorReader& tensors, std::vector<Operand> inputs)
+    NodeContext(const onnx::NodeProto& node, std::int64_t opset, Builder& builder_in, TensorReader& tensors, std::vector<Operand> inputs,
+                std::vector<bool> read_outputs)
         : builder(builder_in), node_(node), opset_(opset), tensors_(tensors), inputs_(std::move(inputs)),
-          outputs_(static_cast<std::size_t>(node.output_size())) {}
+          outputs_(static_cast<std::size_t>(node.output_size())), read_outputs_(std::move(read_outputs)) {}
 
     Builder& builder;
 
@@ -55,7 +56,7 @@ public:
     [[nodiscard]] std::size_t axis(std::int64_t axis, std::size_t rank, bool end_allowed = false) const;
 
     [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
-    /// Whether output `index` is named, so that someone may read it.
+    /// Whether some node or the caller of the network reads output `index`.
     [[nodiscard]] bool wants_output(std::size_t index) const;
     void set_output(std::size_t index, ValueId value, std::int32_t type);
     void set_output(ValueId value) { set_output(0, value, inputs_.empty() ? static_cast<std::int32_t>(type_float) : inputs_[0].type); }
@@ -70,6 +71,7 @@ private:
     TensorReader& tensors_;
     std::vector<Operand> inputs_;
     std::vector<Operand> outputs_;
+    std::vector<bool> read_outputs_;
 };
 
 using Conversion = void (*)(NodeContext&);
