@@ -160,8 +160,10 @@ private:
     }
 
     void move(std::size_t position) {
-        for (const MoveCopy& copy : tasks_.copies.subspan(move_->first_copy, move_->copy_count)) {
-            if (copy.output_position != position) continue;
+        const auto copies = tasks_.copies.subspan(move_->first_copy, move_->copy_count);
+        const auto before = [](const MoveCopy& copy, std::size_t at) { return copy.output_position < at; };
+        for (auto here = std::lower_bound(copies.begin(), copies.end(), position, before); here != copies.end() && here->output_position == position; ++here) {
+            const MoveCopy& copy = *here;
             const TaskTensor& source = input(copy.input);
             const std::size_t pitch = (std::size_t{source.columns} + source.gap) * source.channels;
             std::size_t address = copy.source_position / source.columns * pitch + copy.source_position % source.columns * source.channels + copy.source_channel;

@@ -212,7 +212,7 @@ void Drafter::add_linear(std::uint32_t node) {
         const bool fits = x.layout.channels == inputs && (inputs == 1 || x.layout.channel_stride == 1) && divides(x.layout.row_stride) &&
                           divides(x.layout.column_stride);
         if (!fits) {
-            x = require(x_tensor, {static_cast<std::uint32_t>(positions), 1, inputs, inputs, 0, 1});
+            x = require(x_tensor, list_layout(static_cast<std::uint32_t>(positions), inputs));
         }
         layout.rows = x.layout.rows;
         layout.columns = x.layout.columns;

@@ -78,8 +78,7 @@ std::string_view GraphIndex::node_name(std::uint32_t id) const { return pool_tex
 std::string_view GraphIndex::tensor_name(std::uint32_t id) const { return pool_text(graph_->name_pool, graph_->tensors[id].name); }
 
 std::string_view GraphIndex::kind_name(OperatorKind kind) {
-    const auto value = static_cast<std::uint8_t>(kind);
-    return value <= static_cast<std::uint8_t>(OperatorKind::HostOther) ? fbs::EnumNameOperatorKind(kind) : "unknown";
+    return kind <= OperatorKind::MAX ? fbs::EnumNameOperatorKind(kind) : "unknown operator";
 }
 
 }  // namespace weft::preparation

@@ -121,8 +121,14 @@ std::string chip_objection(const GraphIndex& index, std::uint32_t node) {
     };
     switch (index.kind(node)) {
         case OperatorKind::Softmax:
-        case OperatorKind::LogSoftmax: return "the chip has no exponential";
+        case OperatorKind::LogSoftmax:
+        case OperatorKind::Exp: return "the chip has no exponential";
         case OperatorKind::Cast: return "the chip computes in one number type";
+        case OperatorKind::MatMul: return "both sides of the product are computed by the network";
+        case OperatorKind::Gelu:
+        case OperatorKind::LayerNorm:
+        case OperatorKind::Erf:
+        case OperatorKind::Sqrt:
         case OperatorKind::HostOther: return "the chip has no such operator";
         case OperatorKind::Div: return "the chip has no division (a constant divisor belongs folded into a factor)";
         case OperatorKind::Add:
@@ -136,10 +142,25 @@ std::string chip_objection(const GraphIndex& index, std::uint32_t node) {
             if (index.is_weight(index.input(node, 0))) return "its input is a constant";
             if (!index.is_weight(index.input(node, 1))) return "its slope is not a constant";
             break;
-        default:
+        case OperatorKind::Conv:
+        case OperatorKind::Linear:
+        case OperatorKind::MaxPool:
+        case OperatorKind::AveragePool:
+        case OperatorKind::Relu:
+        case OperatorKind::LeakyRelu:
+        case OperatorKind::Clip:
+        case OperatorKind::HardSigmoid:
+        case OperatorKind::HardSwish:
+        case OperatorKind::Sigmoid:
+        case OperatorKind::Tanh:
+        case OperatorKind::Concat:
+        case OperatorKind::Remap:
+        case OperatorKind::Transpose:
+        case OperatorKind::Reshape:
             if (index.is_weight(index.input(node, 0))) return "its input is a constant";
             if (index.kind(node) == OperatorKind::Concat && weight_operand(1)) return "it concatenates a constant";
             break;
+        default: return "the chip has no such operator";
     }
     return shape_objection(index, node);
 }

@@ -5,6 +5,12 @@
 #include "base/failure.h"
 
 namespace weft::preparation {
+namespace {
+
+/// Pointwise code works row by row and buffers are whole rows: rows of about this many elements keep both cheap.
+constexpr std::uint32_t row_elems_wanted = 1024;
+
+}  // namespace
 
 Place Layout::place(std::uint64_t index) const {
     struct Axis {
@@ -35,13 +41,17 @@ Layout image_layout(std::uint32_t channels, std::uint32_t rows, std::uint32_t co
 
 Layout default_layout(std::span<const std::uint32_t> dims) {
     if (dims.size() == 4 && dims[0] == 1) return image_layout(dims[1], dims[2], dims[3]);
-    Layout layout;
-    if (dims.empty()) return layout;
-    layout.channels = dims.back();
-    for (const std::uint32_t dim : dims.first(dims.size() - 1)) layout.rows *= dim;
-    layout.row_stride = layout.channels;
-    layout.channel_stride = 1;
-    return normalized(layout);
+    std::uint32_t positions = 1;
+    for (std::size_t axis = 0; axis + 1 < dims.size(); ++axis) positions *= dims[axis];
+    return list_layout(positions, dims.empty() ? 1 : dims.back());
+}
+
+Layout list_layout(std::uint32_t positions, std::uint32_t channels) {
+    std::uint32_t columns = 1;
+    for (std::uint32_t divisor = 2; divisor <= std::min(positions, row_elems_wanted / channels); ++divisor) {
+        if (positions % divisor == 0) columns = divisor;
+    }
+    return normalized({positions / columns, columns, channels, columns * channels, channels, 1});
 }
 
 std::vector<std::uint64_t> row_major_strides(std::span<const std::uint32_t> dims) {

@@ -41,8 +41,11 @@ struct Layout {
 /// Strides of axes of extent one set to zero.
 [[nodiscard]] Layout normalized(Layout layout);
 
-/// Where a logical shape stands unless something asks otherwise: [1,C,H,W] in H x W pixels of C channels, anything else in
-/// pixels of its last axis.
+/// A list of positions in pixels of `channels`, folded into rows of moderate length.
+[[nodiscard]] Layout list_layout(std::uint32_t positions, std::uint32_t channels);
+
+/// Where a logical shape stands unless something asks otherwise: [1,C,H,W] in H x W pixels of C channels, anything else as a
+/// list of its last axis.
 [[nodiscard]] Layout default_layout(std::span<const std::uint32_t> dims);
 
 /// [1,C,H,W] in H x W pixels of C channels.
