@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/random.h"
@@ -10,6 +11,12 @@
 using namespace weft;
 
 namespace {
+
+std::optional<Reservations> reserve(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> capacity) {
+    std::vector<ReservationRequest> requests;
+    for (const std::uint32_t size : sizes) requests.push_back({size, 1, static_cast<std::uint32_t>(requests.size())});
+    return reserve_best_fit(requests, capacity);
+}
 
 bool exists(std::span<const std::uint32_t> sizes, std::vector<std::uint32_t> room) {
     const std::function<bool(std::size_t)> extend = [&](std::size_t i) {
@@ -27,11 +34,13 @@ bool exists(std::span<const std::uint32_t> sizes, std::vector<std::uint32_t> roo
 
 void check_reservations(const Reservations& found, std::span<const std::uint32_t> sizes, std::vector<std::uint32_t> room) {
     REQUIRE(found.residences.size() == sizes.size());
-    for (std::uint32_t w = 0; w < sizes.size(); ++w) {
-        CHECK(found.residences[w].weight == w);
-        REQUIRE(found.residences[w].processor < room.size());
-        REQUIRE(room[found.residences[w].processor] >= sizes[w]);
-        room[found.residences[w].processor] -= sizes[w];
+    std::vector<bool> seen(sizes.size(), false);
+    for (const Residence& residence : found.residences) {
+        REQUIRE(residence.processor < room.size());
+        REQUIRE(!seen[residence.weight]);
+        REQUIRE(room[residence.processor] >= sizes[residence.weight]);
+        seen[residence.weight] = true;
+        room[residence.processor] -= sizes[residence.weight];
     }
 }
 
@@ -43,7 +52,7 @@ std::vector<std::uint32_t> reversed_only_sizes(std::vector<std::uint32_t>& capac
         capacity.clear();
         for (std::uint32_t i = 4 + random.below(6); i > 0; --i) sizes.push_back(2 + random.below(9));
         for (std::uint32_t i = 2 + random.below(2); i > 0; --i) capacity.push_back(10 + random.below(14));
-        const auto found = reserve_best_fit(sizes, capacity);
+        const auto found = reserve(sizes, capacity);
         if (found && std::string(found->rung) == "reversed") return sizes;
     }
 }
@@ -59,7 +68,7 @@ TEST_CASE("reservations are within capacity, and most that exist are found") {
         std::vector<std::uint32_t> capacity;
         for (std::uint32_t i = 1 + random.below(9); i > 0; --i) sizes.push_back(1 + random.below(9));
         for (std::uint32_t i = 1 + random.below(4); i > 0; --i) capacity.push_back(4 + random.below(14));
-        const auto found = reserve_best_fit(sizes, capacity);
+        const auto found = reserve(sizes, capacity);
         const bool possible = exists(sizes, capacity);
         if (found) check_reservations(*found, sizes, capacity);
         CHECK((possible || !found));
@@ -72,7 +81,7 @@ TEST_CASE("reservations are within capacity, and most that exist are found") {
 
 TEST_CASE("each rung has an instance that only it solves") {
     const auto rung = [](std::vector<std::uint32_t> sizes, std::vector<std::uint32_t> capacity) {
-        const auto found = reserve_best_fit(sizes, capacity);
+        const auto found = reserve(sizes, capacity);
         if (found) check_reservations(*found, sizes, capacity);
         return found ? std::string(found->rung) : "none";
     };
@@ -94,17 +103,28 @@ TEST_CASE("each rung has an instance that only it solves") {
     CHECK(deviation > 0);
 }
 
+TEST_CASE("copies are on different processors, and a group shares one only where it must") {
+    const std::vector<ReservationRequest> apart = {{4, 2, 0}, {3, 1, 0}, {2, 1, 1}};
+    const auto found = reserve_best_fit(apart, std::vector<std::uint32_t>{9, 9, 9});
+    REQUIRE(found);
+    CHECK(found->residences == std::vector<Residence>{{0, 0}, {0, 1}, {1, 2}, {2, 0}});
+    const auto together = reserve_best_fit(apart, std::vector<std::uint32_t>{9, 4});
+    REQUIRE(together);
+    CHECK(together->residences == std::vector<Residence>{{0, 1}, {0, 0}, {1, 0}, {2, 0}});
+    CHECK(!reserve_best_fit(apart, std::vector<std::uint32_t>{20}));
+}
+
 TEST_CASE("only retries are bounded") {
-    const auto first = reserve_best_fit(std::vector<std::uint32_t>(1000, 3), std::vector<std::uint32_t>(1000, 5));
+    const auto first = reserve(std::vector<std::uint32_t>(1000, 3), std::vector<std::uint32_t>(1000, 5));
     REQUIRE(first);
     CHECK(first->retry_checks == 0);
     // Two weights do not share a processor, and there is one processor too few: no try can succeed.
-    CHECK(!reserve_best_fit(std::vector<std::uint32_t>(1000, 3), std::vector<std::uint32_t>(999, 5)));
+    CHECK(!reserve(std::vector<std::uint32_t>(1000, 3), std::vector<std::uint32_t>(999, 5)));
     // Only the reversed order succeeds; with many full processors in front it passes the limit.
     std::vector<std::uint32_t> capacity;
     const std::vector<std::uint32_t> sizes = reversed_only_sizes(capacity);
-    REQUIRE(reserve_best_fit(sizes, capacity));
-    CHECK(reserve_best_fit(sizes, capacity)->retry_checks > 0);
+    REQUIRE(reserve(sizes, capacity));
+    CHECK(reserve(sizes, capacity)->retry_checks > 0);
     capacity.insert(capacity.begin(), reservation_check_limit, 0U);
-    CHECK(!reserve_best_fit(sizes, capacity));
+    CHECK(!reserve(sizes, capacity));
 }

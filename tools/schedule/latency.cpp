@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "base/checked.h"
-#include "dag/reservation.h"
 #include "schedule/latency_graph.h"
 
 namespace weft {
@@ -67,57 +65,29 @@ LatencyPlacement spread_lanes(const Tasks& tasks, const LatencyGraph& graph, con
     return result;
 }
 
-/// One core per family with weights, by best fit.
-std::optional<std::vector<Residence>> reserve_families(const Tasks& tasks, const Target& target) {
-    std::vector<std::uint32_t> sizes;
-    std::vector<std::uint32_t> family;
-    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
-        if (tasks.families[f].crossbars == 0) continue;
-        sizes.push_back(tasks.families[f].crossbars);
-        family.push_back(f);
-    }
-    const std::vector<std::uint32_t> capacity(target.core_count, target.core.crossbar_count);
-    auto found = reserve_best_fit(sizes, capacity);
-    if (!found) return std::nullopt;
-    for (Residence& residence : found->residences) residence.weight = family[residence.weight];
-    return std::move(found->residences);
-}
-
 }  // namespace
 
 LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options) {
-    const std::uint64_t available = std::uint64_t{target.core_count} * target.core.crossbar_count;
-    const std::string name = algorithm_name(options.algorithm);
-    ListOptions list;
-    list.algorithm = options.algorithm;
-    const auto attempt = [&](const std::vector<std::uint32_t>& replicas, const char* rung) -> std::optional<LatencyPlacement> {
-        const LatencyGraph graph = make_latency_graph(tasks, target, timing, replicas);
-        const DagSchedule schedule = list_schedule(view(graph.dag), list);
-        if (schedule.failed_task != no_id) return std::nullopt;
-        return spread_lanes(tasks, graph, schedule, name + rung);
-    };
-    std::vector<std::uint32_t> replicas;
-    std::uint64_t budget = available;
-    for (const std::uint32_t percent : {100U, 95U, 90U, 80U, 60U}) {
-        budget = available * percent / 100;
-        replicas = plan_replicas(tasks, target, timing, budget);
-        if (auto placed = attempt(replicas, "")) return *std::move(placed);
-        if (std::all_of(replicas.begin(), replicas.end(), [](std::uint32_t n) { return n == 1; })) break;
-    }
-    const auto reserved = reserve_families(tasks, target);
-    if (!reserved) {
-        std::vector<std::uint32_t> one(tasks.families.size(), 1);
+    const auto plan = plan_replicas(tasks, target, timing);
+    if (!plan) {
+        std::uint64_t crossbars = 0;
+        for (const Family& family : tasks.families) crossbars += family.crossbars;
         refuse(
             "no reservation of the weights was found: they need {} crossbars in {} families, the target has {} cores x {}; this is no proof "
             "that none exists. Use a larger chip or a smaller network",
-            replica_crossbars(tasks, one), tasks.families.size(), target.core_count, target.core.crossbar_count);
+            crossbars, tasks.families.size(), target.core_count, target.core.crossbar_count);
     }
-    list.reserved = *reserved;
-    if (auto placed = attempt(replicas, "-largest-first")) return *std::move(placed);
+    const LatencyGraph graph = make_latency_graph(tasks, target, timing, plan->replicas);
+    const std::string name = algorithm_name(options.algorithm);
+    ListOptions list;
+    list.algorithm = options.algorithm;
+    const DagSchedule free = list_schedule(view(graph.dag), list);
+    list.reserved = plan->residences;
     list.only_reserved = true;
-    auto placed = attempt(replicas, "-shared");
-    WEFT_CHECK(placed, "every family has a core, yet a task was not placed");
-    return *std::move(placed);
+    const DagSchedule reserved = list_schedule(view(graph.dag), list);
+    WEFT_CHECK(reserved.failed_task == no_id, "every family has a core, yet task {} was not placed", reserved.failed_task);
+    const bool take_free = free.failed_task == no_id && free.makespan_ns <= reserved.makespan_ns;
+    return take_free ? spread_lanes(tasks, graph, free, name) : spread_lanes(tasks, graph, reserved, name + "-reserved");
 }
 
 }  // namespace weft

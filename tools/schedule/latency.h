@@ -13,7 +13,7 @@ struct LatencyOptions {
 
 struct LatencyPlacement {
     LanePlacement placement;
-    std::string strategy;              ///< algorithm and the reservation that it needed, e.g. "peft", "peft-largest-first"
+    std::string strategy;              ///< algorithm and kind of reservation: "peft", "peft-reserved"
     std::int64_t makespan_ns = 0;      ///< the list schedule's own estimate of one inference
     std::uint32_t task_count = 0;
     std::uint32_t edge_count = 0;
@@ -28,9 +28,10 @@ struct LatencyPlacement {
 /// itself or a neighbour, which has room for one successor and not for all, and the table would take the square of the cores to
 /// fill. Finish times take the true distances.
 ///
-/// Crossbars: a family is resident on a core from its first task there on, on no more cores than planned. Where tasks run out of
-/// cores with room: fewer copies (up to a quarter fewer at a time); then the weights largest first, one copy reserved before anything
-/// is placed; then those reservations only, shared by all tasks of a family.
+/// Crossbars: as many copies of each family's weights as plan_replicas found worth their room, once left to the list scheduler (a family is
+/// resident on a core from its first task there on, placed by load and communication), once reserved beforehand (largest weight first,
+/// best fit; tasks then share and choose among the reserved cores only). The first can run out of room, the second cannot; the
+/// shorter one is taken.
 [[nodiscard]] LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing,
                                                  const LatencyOptions& options);
 

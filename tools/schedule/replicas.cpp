@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "dag/reservation.h"
 #include "pim/placement.h"
 
 namespace weft {
@@ -28,57 +29,76 @@ PositionHull demanded_hull(const Tasks& tasks, LaneRun run, std::uint32_t input_
     return hull;
 }
 
-std::uint64_t replica_crossbars(const Tasks& tasks, const std::vector<std::uint32_t>& replicas) {
-    std::uint64_t sum = 0;
-    for (std::size_t f = 0; f < replicas.size(); ++f) sum += std::uint64_t{replicas[f]} * tasks.families[f].crossbars;
-    return sum;
-}
-
 namespace {
 
+/// The exchange of price for time among families of one level: all that would hold the level back get more cores together.
 class ReplicaPlanner {
 public:
-    ReplicaPlanner(const Tasks& tasks, const Target& target, const PimTiming& timing, std::uint64_t budget)
+    ReplicaPlanner(const Tasks& tasks, const Target& target, const PimTiming& timing)
         : tasks_(tasks),
           target_(target),
           timing_(timing),
-          budget_(budget),
+          level_of_(dependency_levels(tasks)),
           replicas_(tasks.families.size(), 1),
           time_(tasks.families.size()),
-          readers_(tasks.tensors.size(), 0),
-          steps_(tasks.families.size()) {
+          readers_(tasks.tensors.size(), 0) {
         for (const std::uint32_t tensor : tasks.inputs) ++readers_[tensor];
-        for (std::uint32_t f = 0; f < time_.size(); ++f) time_[f] = run_time(f, 1);
-        spent_ = replica_crossbars(tasks, replicas_);
+        work_before_.push_back(0);
+        for (const Lane& lane : tasks.lanes) work_before_.push_back(checked_add(work_before_.back(), static_cast<std::int64_t>(lane.work_ns)));
+        for (std::uint32_t f = 0; f < time_.size(); ++f) {
+            if (level_of_[f] >= levels_.size()) levels_.resize(level_of_[f] + 1U);
+            levels_[level_of_[f]].families.push_back(f);
+            time_[f] = run_time(f, 1);
+        }
+        reserved_ = reserve();
     }
 
-    std::vector<std::uint32_t> run() {
+    std::optional<ReplicaPlan> run() {
+        if (!reserved_) return std::nullopt;
         while (improve()) {
         }
-        return std::move(replicas_);
+        ReplicaPlan plan;
+        plan.path_ns = measure_slack();
+        plan.replicas = std::move(replicas_);
+        plan.residences = std::move(reserved_->residences);
+        return plan;
     }
 
 private:
+    struct Change {
+        std::uint32_t family = 0;
+        std::uint32_t replicas = 0;
+        std::int64_t time_ns = 0;
+    };
+
+    struct Level {
+        std::vector<std::uint32_t> families;
+        std::vector<Change> changes;   // the next step
+        std::int64_t gain_ns = 0;
+        std::int64_t price = 1;
+        bool blocked = false;          // a step found no room; later there will be no more of it
+    };
+
     /// Nanoseconds of one core when `parts` cores share the family: the run in the middle, which has neighbours on both sides.
     [[nodiscard]] std::int64_t run_time(std::uint32_t f, std::uint32_t parts) const {
         const Family& family = tasks_.families[f];
         const LaneRun run = lane_run(family, parts / 2, parts);
         const CoreId here(0);
         const CoreId there(target_.core_count / 2);
-        std::int64_t time = 0;
-        for (const Lane& lane : tasks_.lanes.subspan(run.first, run.count)) time += static_cast<std::int64_t>(lane.work_ns);
+        std::int64_t time = work_before_[run.first + run.count] - work_before_[run.first];
         // A rounded-up run decides, also where the one in the middle is shorter.
         time = multiply_divide(time, ceil_divide(family.lane_count, parts), std::max(1U, run.count));
         for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
             const TaskTensor& input = tasks_.tensors[tasks_.inputs[family.first_input + slot]];
-            const PositionHull hull = demanded_hull(tasks_, run, slot);
+            const PositionHull hull = end_to_end(run, slot);
             if (hull.count == 0) continue;
             const std::uint32_t elems = span_elems(input, {hull.first, hull.count});
             if (input.producer == no_id) {
-                time += timing_.load_ns(here, elems);
+                // The memory serves one core after the other; the last one waits for all.
+                time += timing_.load_ns(here, elems) + (parts - 1) * timing_.memory_read_ns(elems);
                 continue;
             }
-            // A hull that is cut into as many messages as producers share it.
+            // A hull is cut into as many messages as producers share it.
             const std::uint64_t positions = std::uint64_t{input.rows} * input.columns;
             const std::uint32_t sources = replicas_[input.producer];
             const auto messages = static_cast<std::uint32_t>(ceil_divide<std::uint64_t>(std::uint64_t{hull.count} * sources, positions));
@@ -89,80 +109,118 @@ private:
         return time + std::int64_t{readers_[family.output]} * timing_.send_ns(here, there, made);
     }
 
-    /// Longest path to the end of each family; returns the family where the longest of all ends.
-    std::uint32_t measure_paths() {
-        path_.assign(time_.size(), 0);
-        before_.assign(time_.size(), no_id);
-        std::uint32_t last = 0;
-        for (std::uint32_t f = 0; f < time_.size(); ++f) {
-            const Family& family = tasks_.families[f];
-            for (const std::uint32_t tensor : tasks_.inputs.subspan(family.first_input, family.input_count)) {
-                const std::uint32_t producer = tasks_.tensors[tensor].producer;
-                if (producer == no_id || path_[producer] <= path_[f]) continue;
-                path_[f] = path_[producer];
-                before_[f] = producer;
-            }
-            path_[f] += time_[f];
-            if (path_[f] > path_[last]) last = f;
-        }
-        return last;
+    /// What the first and the last lane of a run demand, and all between: lanes are in the order of their positions.
+    [[nodiscard]] PositionHull end_to_end(LaneRun run, std::uint32_t slot) const {
+        const PositionHull first = demanded_hull(tasks_, {run.first, 1}, slot);
+        const PositionHull last = demanded_hull(tasks_, {run.first + run.count - 1, 1}, slot);
+        if (first.count == 0 || last.count == 0) return first.count == 0 ? last : first;
+        const std::uint32_t from = std::min(first.first, last.first);
+        return {from, std::max(first.first + first.count, last.first + last.count) - from};
     }
 
-    /// Next number of cores worth trying: the largest run of lanes gets shorter.
-    [[nodiscard]] std::uint32_t next_step(std::uint32_t f) const {
+    /// slack_: time by which each family could be slower without lengthening the longest path. Returns the longest path.
+    std::int64_t measure_slack() {
+        std::vector<std::int64_t> before(time_.size(), 0);   // longest path up to the family's start
+        slack_.assign(time_.size(), 0);                      // first: longest path from its end
+        std::int64_t longest = 0;
+        for (std::uint32_t f = 0; f < time_.size(); ++f) {
+            for_producers(f, [&](std::uint32_t producer) { before[f] = std::max(before[f], before[producer] + time_[producer]); });
+            longest = std::max(longest, before[f] + time_[f]);
+        }
+        for (auto f = static_cast<std::uint32_t>(time_.size()); f-- > 0;) {
+            for_producers(f, [&](std::uint32_t producer) { slack_[producer] = std::max(slack_[producer], slack_[f] + time_[f]); });
+            slack_[f] = longest - before[f] - time_[f] - slack_[f];
+        }
+        return longest;
+    }
+
+    template <class Visit>
+    void for_producers(std::uint32_t f, Visit visit) const {
+        const Family& family = tasks_.families[f];
+        for (const std::uint32_t tensor : tasks_.inputs.subspan(family.first_input, family.input_count)) {
+            if (tasks_.tensors[tensor].producer != no_id) visit(tasks_.tensors[tensor].producer);
+        }
+    }
+
+    /// Next number of cores at which the largest run of lanes gets shorter; the present one where there is none.
+    [[nodiscard]] std::uint32_t next_count(std::uint32_t f, std::uint32_t count) const {
         const std::uint32_t lanes = tasks_.families[f].lane_count;
         const std::uint32_t most = std::min(lanes, target_.core_count);
-        const std::uint32_t longest = ceil_divide(lanes, replicas_[f]);
-        if (longest <= 1 || replicas_[f] >= most) return replicas_[f];
-        return std::min(most, std::max(replicas_[f] + 1, ceil_divide(lanes, longest - 1)));
+        const std::uint32_t longest = ceil_divide(lanes, count);
+        if (longest <= 1 || count >= most) return count;
+        return std::min(most, std::max(count + 1, ceil_divide(lanes, longest - 1)));
     }
 
-    /// What the next step would give a family; kept until the family or one of its producers changes.
-    struct Step {
-        std::uint32_t replicas = 0;
-        std::int64_t gain_ns = 0;
-        bool known = false;
-    };
-
-    const Step& consider(std::uint32_t f) {
-        Step& step = steps_[f];
-        if (!step.known) {
-            step.known = true;
-            step.replicas = next_step(f);
-            time_[f] = run_time(f, replicas_[f]);
-            step.gain_ns = step.replicas == replicas_[f] ? 0 : time_[f] - run_time(f, step.replicas);
+    /// The least number of cores with which `f` takes at most `limit_ns`, or at least less than now; the present one where there is none.
+    [[nodiscard]] Change shorten(std::uint32_t f, std::int64_t limit_ns) const {
+        Change change{f, replicas_[f], time_[f]};
+        for (std::uint32_t count = next_count(f, change.replicas); change.time_ns > limit_ns;) {
+            const std::int64_t time = run_time(f, count);
+            if (time >= change.time_ns) break;   // no more lanes or cores, or more cores only add messages
+            change = {f, count, time};
+            const std::uint32_t next = next_count(f, count);
+            if (next == count) break;
+            count = next;
         }
-        return step;
+        return change;
     }
 
-    /// One family on the longest path gets more cores; false where none can or should.
+    /// The longest families of the level go one step down, and those that would be in the way with them.
+    void find_step(Level& level) const {
+        level.changes.clear();
+        level.gain_ns = 0;
+        level.price = 0;
+        std::uint32_t critical = no_id;
+        for (const std::uint32_t f : level.families) {
+            if (slack_[f] == 0 && (critical == no_id || time_[f] > time_[critical])) critical = f;
+        }
+        if (critical == no_id) return;
+        const Change first = shorten(critical, time_[critical] - 1);
+        std::int64_t gain = time_[critical] - first.time_ns;
+        if (gain <= 0) return;
+        for (const std::uint32_t f : level.families) {
+            if (slack_[f] >= gain) continue;
+            const Change change = f == critical ? first : shorten(f, time_[f] - (gain - slack_[f]));
+            gain = std::min(gain, time_[f] - change.time_ns + slack_[f]);
+            if (change.replicas == replicas_[f]) continue;
+            level.changes.push_back(change);
+            // Families without weights pay for the cores that they occupy.
+            level.price += std::int64_t{change.replicas - replicas_[f]} * (tasks_.families[f].crossbars + 1);
+        }
+        level.gain_ns = gain;
+    }
+
+    /// Cores for all copies; families of one level do not share a core where that can be had.
+    [[nodiscard]] std::optional<Reservations> reserve() const {
+        std::vector<ReservationRequest> requests;
+        for (std::uint32_t f = 0; f < replicas_.size(); ++f) {
+            const std::uint32_t crossbars = tasks_.families[f].crossbars;
+            requests.push_back({crossbars, crossbars == 0 ? 0 : replicas_[f], level_of_[f]});
+        }
+        return reserve_best_fit(requests, std::vector<std::uint32_t>(target_.core_count, target_.core.crossbar_count));
+    }
+
+    /// The level with the largest gain for the price takes its step; false where none can or should.
     bool improve() {
         __extension__ using Wide = __int128;
-        std::uint32_t best = no_id;
-        std::int64_t best_price = 1;
-        for (std::uint32_t f = measure_paths(); f != no_id; f = before_[f]) {
-            const Step& step = consider(f);
-            if (step.gain_ns <= 0) continue;   // no more lanes or cores, or more cores only add messages
-            const std::uint32_t cores = step.replicas - replicas_[f];
-            const std::uint64_t crossbars = std::uint64_t{cores} * tasks_.families[f].crossbars;
-            if (spent_ + crossbars > budget_) continue;
-            // Largest gain / price; families without weights pay for the cores that they occupy.
-            const auto price = static_cast<std::int64_t>(crossbars + cores);
-            if (best == no_id || Wide{step.gain_ns} * best_price > Wide{steps_[best].gain_ns} * price) {
-                best = f;
-                best_price = price;
-            }
+        (void)measure_slack();
+        Level* best = nullptr;
+        for (Level& level : levels_) {
+            if (level.blocked) continue;
+            find_step(level);
+            if (level.gain_ns <= 0) continue;
+            if (best == nullptr || Wide{level.gain_ns} * best->price > Wide{best->gain_ns} * level.price) best = &level;
         }
-        if (best == no_id) return false;
-        spent_ += std::uint64_t{steps_[best].replicas - replicas_[best]} * tasks_.families[best].crossbars;
-        replicas_[best] = steps_[best].replicas;
-        time_[best] -= steps_[best].gain_ns;
-        steps_[best].known = false;
-        for (std::uint32_t f = 0; f < steps_.size(); ++f) {
-            const Family& family = tasks_.families[f];
-            for (const std::uint32_t tensor : tasks_.inputs.subspan(family.first_input, family.input_count)) {
-                if (tasks_.tensors[tensor].producer == best) steps_[f].known = false;
-            }
+        if (best == nullptr) return false;
+        const std::vector<std::uint32_t> saved = replicas_;
+        for (const Change& change : best->changes) replicas_[change.family] = change.replicas;
+        if (auto reserved = reserve()) {
+            reserved_ = std::move(reserved);
+            // Consumers see another number of messages.
+            for (std::uint32_t f = 0; f < time_.size(); ++f) time_[f] = run_time(f, replicas_[f]);
+        } else {
+            replicas_ = saved;
+            best->blocked = true;
         }
         return true;
     }
@@ -170,20 +228,20 @@ private:
     const Tasks& tasks_;
     const Target& target_;
     const PimTiming& timing_;
-    std::uint64_t budget_ = 0;
-    std::uint64_t spent_ = 0;
+    std::optional<Reservations> reserved_;   // of the present replicas
+    std::vector<std::int64_t> work_before_;   // per lane and the end: sum of the work of all lanes before it
+    std::vector<std::uint32_t> level_of_;
+    std::vector<Level> levels_;
     std::vector<std::uint32_t> replicas_;
-    std::vector<std::int64_t> time_;
+    std::vector<std::int64_t> time_;       // at the present number of cores
+    std::vector<std::int64_t> slack_;
     std::vector<std::uint32_t> readers_;   // per tensor: input slots
-    std::vector<Step> steps_;
-    std::vector<std::int64_t> path_;
-    std::vector<std::uint32_t> before_;
 };
 
 }  // namespace
 
-std::vector<std::uint32_t> plan_replicas(const Tasks& tasks, const Target& target, const PimTiming& timing, std::uint64_t crossbar_budget) {
-    return ReplicaPlanner(tasks, target, timing, crossbar_budget).run();
+std::optional<ReplicaPlan> plan_replicas(const Tasks& tasks, const Target& target, const PimTiming& timing) {
+    return ReplicaPlanner(tasks, target, timing).run();
 }
 
 }  // namespace weft

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "artifact/target.h"
 #include "artifact/tasks.h"
+#include "dag/list_schedule.h"
 #include "pim/timing.h"
 
 namespace weft {
@@ -23,14 +25,18 @@ struct PositionHull {
 };
 [[nodiscard]] PositionHull demanded_hull(const Tasks& tasks, LaneRun run, std::uint32_t input_slot);
 
-/// On how many cores every family should work for the shortest single inference: at least one, at most its lanes and the chip's cores,
-/// all copies of weights together within `crossbar_budget`. Starting from one core each, the families on the longest path get more
-/// cores, the largest gain per crossbar first, until no further core shortens the path or none can be paid. The time of a family on
-/// n cores is its largest run of lanes and what the run's messages cost at both ends.
-[[nodiscard]] std::vector<std::uint32_t> plan_replicas(const Tasks& tasks, const Target& target, const PimTiming& timing,
-                                                       std::uint64_t crossbar_budget);
+/// On how many cores every family works.
+struct ReplicaPlan {
+    std::vector<std::uint32_t> replicas;   ///< per family: at least one, at most its lanes and the chip's cores
+    std::vector<Residence> residences;     ///< cores for all copies of weights (weight: family), largest first
+    std::int64_t path_ns = 0;              ///< the longest path that is left
+};
 
-/// Sum over families of copies * crossbars.
-[[nodiscard]] std::uint64_t replica_crossbars(const Tasks& tasks, const std::vector<std::uint32_t>& replicas);
+/// The plan for the shortest single inference; none where not even one copy of every family finds a core. Starting from one core each,
+/// one level of the network after another takes a step: its longest families on the longest path get so many cores more that their largest
+/// run of lanes gets shorter, and so do those beside them that would then be in the way. The step with the largest gain per crossbar
+/// comes first; steps whose copies find no room on the cores are left out. The time of a family on n cores is its largest run of
+/// lanes, and what the run's messages and memory requests cost.
+[[nodiscard]] std::optional<ReplicaPlan> plan_replicas(const Tasks& tasks, const Target& target, const PimTiming& timing);
 
 }  // namespace weft
