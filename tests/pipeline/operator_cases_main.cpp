@@ -101,6 +101,14 @@ bool tensor_values(const onnx::TensorProto& tensor, std::vector<float>& values) 
     }
 }
 
+/// Reads a test's value for `declared`. The tests hold bfloat16 values as uint16 bits; the model knows their type.
+onnx::TensorProto test_value(const Path& path, const onnx::ValueInfoProto& declared) {
+    onnx::TensorProto value;
+    if (!parse(path, value)) bad_input("{}: unreadable", path.string());
+    if (declared.type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16) value.set_data_type(onnx::TensorProto::BFLOAT16);
+    return value;
+}
+
 /// Publishes a tensor; a type without numbers leaves no file, which the test then reports as a missing input or output.
 void publish(const Path& path, const onnx::TensorProto& tensor) {
     HostTensor value;
@@ -152,8 +160,7 @@ void unpack(const Path& test, onnx::ModelProto model, const Path& out) {
     int file = 0;
     for (const onnx::ValueInfoProto& input : graph.input()) {
         if (initialized.contains(input.name())) continue;
-        onnx::TensorProto value;
-        if (!parse(data / fmt::format("input_{}.pb", file++), value)) bad_input("{}: unreadable input", test.string());
+        onnx::TensorProto value = test_value(data / fmt::format("input_{}.pb", file++), input);
         if (constants.contains(input.name())) {
             value.set_name(input.name());
             *graph.add_initializer() = value;
@@ -165,8 +172,7 @@ void unpack(const Path& test, onnx::ModelProto model, const Path& out) {
     graph.mutable_input()->Swap(&kept);
     bool is_half = false;
     for (int j = 0; j < graph.output_size(); ++j) {
-        onnx::TensorProto value;
-        if (!parse(data / fmt::format("output_{}.pb", j), value)) bad_input("{}: unreadable output", test.string());
+        const onnx::TensorProto value = test_value(data / fmt::format("output_{}.pb", j), graph.output(j));
         is_half = is_half || value.data_type() == onnx::TensorProto::FLOAT16 || value.data_type() == onnx::TensorProto::BFLOAT16;
         publish(expected / fmt::format("output_{}.npy", j), value);
     }

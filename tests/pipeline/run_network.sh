@@ -5,7 +5,7 @@
 #                  [--frontend "OPTIONS"] [--prepare "OPTIONS"] [--schedule "OPTIONS"] [--inferences N] [--values DIR] [--stop graph]
 #
 # frontend, target, prepare, schedule, lower, simulate; every candidate runs different inferences in pipelined succession, three
-# more than the deepest candidate has rounds (or N). --stop graph ends after the frontend and compares weft's reference executor
+# more than its depth (or N). --stop graph ends after the frontend and compares weft's reference executor
 # only. Expected values are ONNX Runtime's; where it is not installed they are the reference executor's, and the output says so.
 # --values names a folder with in and expected to use instead. Status 77: the model is not installed.
 set -eu
@@ -41,19 +41,22 @@ make_values() {
   [ -z "$values" ] || return 0
   values=$work
   "$bin/pipeline_values" inputs "$work/net.graph" "$1" "$values/in"
-  run_reference
   if [ -d "$here/node_modules/onnxruntime-node" ] && [ -n "$(type -P node)" ]; then
     mapfile -t files < <(numbered "$values/in")
     node "$here/onnxruntime.mjs" "$model" "${files[@]}" --out "$values/expected"
     echo -n "  reference executor against ONNX Runtime: "
-    "$bin/pipeline_values" compare "$work/reference" "$values/expected" "$tolerance"
+    check_reference
   else
     echo "  ONNX Runtime is not installed (make reference): comparing with weft's reference executor"
-    cp -r "$work/reference" "$values/expected"
+    "$bin/pipeline_values" reference "$work/net.graph" "$work/blobs" "$values/in" "$values/expected" "$1"
   fi
 }
 
-run_reference() { "$bin/pipeline_values" reference "$work/net.graph" "$work/blobs" "$values/in" "$work/reference"; }
+# Two inferences tell whether the reference executor is right.
+check_reference() {
+  "$bin/pipeline_values" reference "$work/net.graph" "$work/blobs" "$values/in" "$work/reference" 2
+  "$bin/pipeline_values" compare "$work/reference" "$values/expected" "$tolerance" 2
+}
 
 # Lowers every candidate; prints the largest depth.
 lower_candidates() {
@@ -67,15 +70,17 @@ lower_candidates() {
   echo "$largest"
 }
 
-# Compares the values of one candidate.
+# Compares the values of one candidate, three inferences deeper than its pipeline.
 check_candidate() {
-  local prog=$1 name inputs=()
+  local prog=$1 name depth count inputs=()
   name=$(basename "$prog" .prog)
-  while read -r file; do inputs+=(--input "$file"); done < <(numbered "$values/in")
+  depth=$("$bin/pipeline_values" depth "$prog")
+  count=${inferences:-$((depth + 3))}
+  while read -r file; do inputs+=(--input "$file"); done < <(numbered "$values/in" | head -n $((count * input_count)))
   "$bin/weft-simulate" "$prog" --target "$work/chip.target" --graph "$work/net.graph" --blobs "$work/blobs" \
     "${inputs[@]}" --outputs "$work/$name" > "$work/$name.times"
-  echo -n "  $name, depth $("$bin/pipeline_values" depth "$prog"): "
-  "$bin/pipeline_values" compare "$work/$name" "$values/expected" "$tolerance"
+  echo -n "  $name, depth $depth: "
+  "$bin/pipeline_values" compare "$work/$name" "$values/expected" "$tolerance" "$count"
 }
 
 # shellcheck disable=SC2086  # options are meant to be split into words
@@ -90,8 +95,7 @@ if [ "$stop" = graph ]; then
   if [ -z "$values" ]; then
     make_values "${inferences:-2}"
   else
-    run_reference
-    "$bin/pipeline_values" compare "$work/reference" "$values/expected" "$tolerance"
+    check_reference
   fi
   exit
 fi
@@ -102,4 +106,5 @@ fi
 "$bin/weft-schedule" "$work/net.tasks" --target "$work/chip.target" -o "$work/net.cands" $schedule
 depth=$(lower_candidates)
 make_values "${inferences:-$((depth + 3))}"
+input_count=$(numbered "$values/in/inference_0" | wc -l)
 for prog in "$work"/net-*.prog; do check_candidate "$prog"; done

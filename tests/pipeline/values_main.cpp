@@ -19,10 +19,10 @@ using namespace weft;
 using Path = std::filesystem::path;
 
 constexpr const char* usage = R"(usage:
-  pipeline_values inputs NET.graph COUNT DIR        random inputs
-  pipeline_values reference NET.graph BLOBS IN OUT  what weft's reference executor makes of the inputs in IN
-  pipeline_values compare ACTUAL EXPECTED LIMIT     every output in EXPECTED against ACTUAL's, relative to the output's scale
-  pipeline_values depth NET.prog                    rounds between an input and its last output
+  pipeline_values inputs NET.graph COUNT DIR              random inputs
+  pipeline_values reference NET.graph BLOBS IN OUT COUNT  what weft's reference executor makes of up to COUNT inputs in IN
+  pipeline_values compare ACTUAL EXPECTED LIMIT COUNT     outputs of up to COUNT inferences, relative to the output's scale
+  pipeline_values depth NET.prog                          rounds between an input and its last output
 Folders hold inference_<k>/input_<i>.npy and inference_<k>/output_<j>.npy, as weft-simulate writes them.
 )";
 
@@ -61,11 +61,11 @@ void write_inputs(const Path& graph_path, std::size_t count, const Path& folder)
     }
 }
 
-void run_reference(const Path& graph_path, const Path& blobs, const Path& in, const Path& out) {
+void run_reference(const Path& graph_path, const Path& blobs, const Path& in, const Path& out, std::size_t limit) {
     const Artifact<Graph> graph(graph_path);
     const BlobStore store(blobs);
     std::vector<HostTensor> values;
-    for (std::size_t inference = 0; std::filesystem::exists(input_file(in, inference, 0)); ++inference) {
+    for (std::size_t inference = 0; inference < limit && std::filesystem::exists(input_file(in, inference, 0)); ++inference) {
         std::vector<HostTensor> inputs;
         for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
             inputs.push_back(read_npy(input_file(in, inference, i)));
@@ -78,27 +78,29 @@ void run_reference(const Path& graph_path, const Path& blobs, const Path& in, co
     }
 }
 
-int compare(const Path& actual, const Path& expected, double limit) {
+int compare(const Path& actual, const Path& expected, double allowed, std::size_t limit) {
     double worst = 0;
     std::size_t count = 0;
-    for (std::size_t inference = 0; std::filesystem::exists(output_file(expected, inference, 0)); ++inference) {
+    for (std::size_t inference = 0; inference < limit && std::filesystem::exists(output_file(expected, inference, 0)); ++inference) {
         for (std::size_t j = 0; std::filesystem::exists(output_file(expected, inference, j)); ++j, ++count) {
             const HostTensor made = read_npy(output_file(actual, inference, j));
             const double error = relative_error(made.values, read_npy(output_file(expected, inference, j)).values);
-            if (!(error <= limit)) fmt::print("  output {} of inference {} differs by {:.3g}\n", j, inference, error);
+            if (!(error <= allowed)) fmt::print("  output {} of inference {} differs by {:.3g}\n", j, inference, error);
             worst = std::max(worst, error);
         }
     }
-    const bool right = count > 0 && worst <= limit;
-    fmt::print("{} tensors, largest difference {:.3g}, allowed {:.3g}: {}\n", count, worst, limit, right ? "right" : "WRONG");
+    const bool right = count > 0 && worst <= allowed;
+    fmt::print("{} tensors, largest difference {:.3g}, allowed {:.3g}: {}\n", count, worst, allowed, right ? "right" : "WRONG");
     return right ? 0 : 1;
 }
 
 int run(const std::vector<std::string>& words) {
     const std::string command = words.empty() ? "" : words[0];
     if (command == "inputs" && words.size() == 4) return write_inputs(words[1], std::stoul(words[2]), words[3]), 0;
-    if (command == "reference" && words.size() == 5) return run_reference(words[1], words[2], words[3], words[4]), 0;
-    if (command == "compare" && words.size() == 4) return compare(words[1], words[2], std::stod(words[3]));
+    if (command == "reference" && words.size() == 6) {
+        return run_reference(words[1], words[2], words[3], words[4], std::stoul(words[5])), 0;
+    }
+    if (command == "compare" && words.size() == 5) return compare(words[1], words[2], std::stod(words[3]), std::stoul(words[4]));
     if (command == "depth" && words.size() == 2) return fmt::print("{}\n", Artifact<Program>(words[1])->depth), 0;
     fmt::print(stderr, "{}", usage);
     return 2;
