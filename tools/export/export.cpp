@@ -14,6 +14,7 @@ void refuse_traps(const Program& program, const Target& target, ExportFormat for
 
 void export_program(const Program& program, const Target& target, const ExportOptions& options, std::string_view file,
                     const std::filesystem::path& directory) {
+    if (target.family != TargetFamily::Pim) refuse("{}: a program of family '{}'; only 'pim' programs have a simulator form", file, fbs::EnumNameTargetFamily(target.family));
     refuse_traps(program, target, options.format, file);
     const bool native = options.format == ExportFormat::native_json;
     if (native && program.value_kind != ValueKind::F32) refuse("{}: only its times are known, not its values; there is no native form", file);
