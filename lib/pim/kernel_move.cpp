@@ -99,6 +99,19 @@ void emit_pieces(Emission& emission, std::span<const Piece> pieces) {
     }
 }
 
+/// Writes the fill value over output positions [first, end), all of one row; the copies then overwrite what they know better.
+/// Not needed for zero: local memory starts so, and nothing else writes those elements.
+void emit_fill(Emission& emission, float value, std::uint32_t first, std::uint32_t end) {
+    const std::uint32_t channels = emission.output.channels;
+    const auto limit = static_cast<std::int32_t>(std::min(emission.output.columns * channels, segment_limit_elems));
+    const std::int32_t source = emission.memory.fill(value, limit);
+    std::int32_t target = address_of(emission.space.output, emission.output, first, 0);
+    const std::int32_t target_end = target + static_cast<std::int32_t>((end - first) * channels);
+    emission.body.clear();
+    for (; target < target_end; target += limit) push(emission, {target, source, std::min(limit, target_end - target), 1}, 0, 0);
+    emission.code.append(emission.body, 1, emission.label());
+}
+
 }  // namespace
 
 void emit_move(Emission& emission, std::uint32_t first_position, std::uint32_t position_count) {
@@ -111,6 +124,7 @@ void emit_move(Emission& emission, std::uint32_t first_position, std::uint32_t p
     const std::uint32_t columns = emission.output.columns;
     for (std::uint32_t position = first_position; position < first_position + position_count;) {
         const std::uint32_t end = std::min(first_position + position_count, (position / columns + 1) * columns);
+        if (range->fill != 0) emit_fill(emission, range->fill, position, end);
         const auto from = std::lower_bound(all.begin(), all.end(), position, before);
         const auto to = std::lower_bound(from, all.end(), end, before);
         collect(emission, all.subspan(static_cast<std::size_t>(from - all.begin()), static_cast<std::size_t>(to - from)), pieces);
