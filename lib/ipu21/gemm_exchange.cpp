@@ -29,20 +29,20 @@ void add_panel(Phase& phase, std::uint32_t owner, std::span<const std::uint32_t>
     add_transfer(phase, TileId(owner), receivers, words, limit);
 }
 
-void output_stationary_phases(const GemmPlan& plan, std::uint32_t limit, std::vector<PlannedPhase>& result) {
+/// Weight panels of K blocks 0 .. `last` - 1.
+void output_stationary_phases(const GemmPlan& plan, std::uint32_t limit, std::uint32_t last, std::vector<PlannedPhase>& result) {
     if (plan.weight_slabs <= 1) return;
     const std::uint32_t blocks = ceil_divide(plan.k, plan.inner_block);
-    const std::uint32_t column_extent = ceil_divide(plan.n, plan.columns);
-    const std::uint32_t panels = ceil_divide(column_extent, plan.output_block);
     std::vector<std::uint32_t> group(plan.rows);
-    for (std::uint32_t block = 0; block < blocks; ++block) {
+    for (std::uint32_t block = 0; block < last; ++block) {
         const auto slab = static_cast<std::uint32_t>(std::uint64_t{block} * plan.weight_slabs / blocks);
         const std::uint32_t depth = std::min(plan.inner_block, plan.k - block * plan.inner_block);
         Phase phase;
         for (std::uint32_t column = 0; column < plan.columns; ++column) {
             for (std::uint32_t row = 0; row < plan.rows; ++row) group[row] = grid_tile(plan, row, column, 0);
-            for (std::uint32_t panel = 0; panel < panels; ++panel) {
-                const std::uint32_t width = std::min(plan.output_block, column_extent - panel * plan.output_block);
+            const Interval columns = dealt_interval(plan.n, plan.output_block, plan.columns, column);
+            for (std::uint32_t begin = columns.begin; begin < columns.end; begin += plan.output_block) {
+                const std::uint32_t width = std::min(plan.output_block, columns.end - begin);
                 add_panel(phase, owner_tile(plan, column, slab), group, words_of(std::uint64_t{depth} * width, plan.elem_bytes), limit);
             }
         }
@@ -96,7 +96,7 @@ struct ReductionTree {
         for (std::size_t list = 0; list < partials.size(); ++list) {
             std::vector<std::uint32_t>& parts = partials[list];
             std::vector<std::uint32_t> kept;
-            const std::uint64_t rows = dealt_extent(plan.m, plan.rows, row[list]);
+            const std::uint64_t rows = dealt_interval(plan.m, 1, plan.rows, row[list]).length();
             const std::uint64_t words = words_of(rows * plan.output_block, plan.elem_bytes);
             for (std::size_t i = 0; i < parts.size(); ++i) {
                 if (i % plan.fan_in == 0) {
@@ -113,48 +113,70 @@ struct ReductionTree {
     }
 };
 
+void panel_group_phases(const GemmPlan& plan, std::uint32_t limit, std::uint32_t first, std::vector<PlannedPhase>& result) {
+    const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
+    const std::uint32_t last = std::min(panels, first + plan.staged_panels);
+    result.push_back({PhaseRole::Weights, panel_weights(plan, panels, first, last, limit)});
+    ReductionTree tree(plan, panels, first, last);
+    for (Phase phase; tree.step(plan, limit, phase); phase = Phase()) result.push_back({PhaseRole::Reduction, std::move(phase)});
+}
+
 void panel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::vector<PlannedPhase>& result) {
     const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
-    for (std::uint32_t first = 0; first < panels; first += plan.staged_panels) {
-        const std::uint32_t last = std::min(panels, first + plan.staged_panels);
-        result.push_back({PhaseRole::Weights, panel_weights(plan, panels, first, last, limit)});
-        ReductionTree tree(plan, panels, first, last);
-        for (Phase phase; tree.step(plan, limit, phase); phase = Phase()) result.push_back({PhaseRole::Reduction, std::move(phase)});
-    }
+    for (std::uint32_t first = 0; first < panels; first += plan.staged_panels) panel_group_phases(plan, limit, first, result);
 }
 
-/// Elements of the part of block (row, column) that partner `part` keeps.
-std::uint64_t kept_elems(const GemmPlan& plan, std::uint32_t row, std::uint32_t column, std::uint32_t part) {
-    const std::uint32_t rows = dealt_extent(plan.m, plan.rows, row);
-    const std::uint32_t columns = dealt_extent(plan.n, plan.columns, column);
-    if (plan.split_rows > 1) return std::uint64_t{dealt_extent(rows, plan.split_rows, part)} * columns;
-    if (plan.split_columns > 1) return std::uint64_t{rows} * dealt_extent(columns, plan.split_columns, part);
-    return part == 0 ? std::uint64_t{rows} * columns : 0;
-}
+std::uint64_t area(Interval rows, Interval columns) { return std::uint64_t{rows.length()} * columns.length(); }
 
-void parallel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::vector<PlannedPhase>& result) {
-    Phase weights;
-    Phase reduction;
+/// Weights stored once, on the first row group, go to the others.
+Phase parallel_weights(const GemmPlan& plan, std::uint32_t limit) {
+    Phase phase;
     for (std::uint32_t column = 0; column < plan.columns; ++column) {
+        const Interval columns = dealt_interval(plan.n, column_grain(plan), plan.columns, column);
         for (std::uint32_t part = 0; part < plan.inner; ++part) {
-            if (plan.weight_slabs > 1 && plan.rows > 1) {
-                std::vector<std::uint32_t> others;
-                for (std::uint32_t row = 1; row < plan.rows; ++row) others.push_back(grid_tile(plan, row, column, part));
-                const std::uint64_t elems = std::uint64_t{dealt_extent(plan.k, plan.inner, part)} * dealt_extent(plan.n, plan.columns, column);
-                add_transfer(weights, TileId(grid_tile(plan, 0, column, part)), others, words_of(elems, plan.elem_bytes), limit);
-            }
-            for (std::uint32_t row = 0; row < plan.rows; ++row) {
-                for (std::uint32_t to = 0; to < plan.inner; ++to) {
-                    if (to == part) continue;
-                    const std::uint32_t receiver = grid_tile(plan, row, column, to);
-                    const std::uint64_t words = words_of(kept_elems(plan, row, column, to), plan.elem_bytes);
-                    add_transfer(reduction, TileId(grid_tile(plan, row, column, part)), {&receiver, 1}, words, limit);
+            std::vector<std::uint32_t> others;
+            for (std::uint32_t row = 1; row < plan.rows; ++row) others.push_back(grid_tile(plan, row, column, part));
+            const std::uint64_t elems = area(dealt_interval(plan.k, plan.amp_columns, plan.inner, part), columns);
+            add_transfer(phase, TileId(grid_tile(plan, 0, column, part)), others, words_of(elems, plan.elem_bytes), limit);
+        }
+    }
+    return phase;
+}
+
+/// Every part of the result collects what the partners of the blocks that it overlaps have computed for it.
+Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit) {
+    Phase phase;
+    const MatrixShape shape{plan.m, plan.n};
+    const TileLayout result = output_layout(plan, TileMemory::Standard);
+    for (std::uint32_t row = 0; row < result.row_parts; ++row) {
+        const Interval rows = rows_of(result, shape, row);
+        if (rows.length() == 0) continue;
+        const std::uint32_t first_m = part_of(plan.m, 1, plan.rows, rows.begin);
+        const std::uint32_t last_m = part_of(plan.m, 1, plan.rows, rows.end - 1);
+        for (std::uint32_t column = 0; column < result.column_parts; ++column) {
+            const Interval columns = columns_of(result, shape, column);
+            if (columns.length() == 0) continue;
+            const std::uint32_t first_n = part_of(plan.n, column_grain(plan), plan.columns, columns.begin);
+            const std::uint32_t last_n = part_of(plan.n, column_grain(plan), plan.columns, columns.end - 1);
+            const std::uint32_t receiver = layout_tile(result, row, column, 0);
+            for (std::uint32_t m = first_m; m <= last_m; ++m) {
+                for (std::uint32_t n = first_n; n <= last_n; ++n) {
+                    const std::uint64_t elems = area(intersection(rows, dealt_interval(plan.m, 1, plan.rows, m)),
+                                                     intersection(columns, dealt_interval(plan.n, column_grain(plan), plan.columns, n)));
+                    for (std::uint32_t part = 0; part < plan.inner; ++part) {
+                        const std::uint32_t sender = grid_tile(plan, m, n, part);
+                        if (sender != receiver) add_transfer(phase, TileId(sender), {&receiver, 1}, words_of(elems, plan.elem_bytes), limit);
+                    }
                 }
             }
         }
     }
-    if (!weights.transfers.empty()) result.push_back({PhaseRole::Weights, std::move(weights)});
-    if (!reduction.transfers.empty()) result.push_back({PhaseRole::Reduction, std::move(reduction)});
+    return phase;
+}
+
+void parallel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::vector<PlannedPhase>& result) {
+    if (plan.weight_slabs > 1 && plan.rows > 1) result.push_back({PhaseRole::Weights, parallel_weights(plan, limit)});
+    if (plan.inner > 1) result.push_back({PhaseRole::Reduction, parallel_reduction(plan, limit)});
 }
 
 }  // namespace
@@ -208,10 +230,34 @@ std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t c
 std::vector<PlannedPhase> gemm_phases(const GemmPlan& plan, std::uint32_t limit) {
     std::vector<PlannedPhase> result;
     switch (plan.distribution) {
-        case Distribution::OutputStationary: output_stationary_phases(plan, limit, result); break;
+        case Distribution::OutputStationary: output_stationary_phases(plan, limit, ceil_divide(plan.k, plan.inner_block), result); break;
         case Distribution::PanelReduction: panel_reduction_phases(plan, limit, result); break;
         case Distribution::ParallelReduction: parallel_reduction_phases(plan, limit, result); break;
         default: WEFT_CHECK(false, "no GEMM distribution"); break;
+    }
+    return result;
+}
+
+std::vector<RepeatedPhase> representative_phases(const GemmPlan& plan, std::uint32_t limit) {
+    std::vector<PlannedPhase> phases;
+    std::vector<RepeatedPhase> result;
+    const auto take = [&](std::uint32_t count) {
+        for (PlannedPhase& planned : phases) result.push_back({std::move(planned), count});
+        phases.clear();
+    };
+    if (plan.distribution == Distribution::OutputStationary) {
+        output_stationary_phases(plan, limit, 1, phases);
+        take(ceil_divide(plan.k, plan.inner_block));
+    } else if (plan.distribution == Distribution::PanelReduction) {
+        const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
+        const std::uint32_t whole = panels / plan.staged_panels;
+        if (whole > 0) panel_group_phases(plan, limit, 0, phases);
+        take(whole);
+        if (panels % plan.staged_panels != 0) panel_group_phases(plan, limit, whole * plan.staged_panels, phases);
+        take(1);
+    } else {
+        phases = gemm_phases(plan, limit);
+        take(1);
     }
     return result;
 }
@@ -226,6 +272,48 @@ std::uint32_t gemm_phase_count(const GemmPlan& plan) {
         return ceil_divide(ceil_divide(plan.n, plan.output_block), plan.staged_panels) * (1 + steps);
     }
     return (plan.weight_slabs > 1 && plan.rows > 1 ? 1U : 0U) + (plan.inner > 1 ? 1U : 0U);
+}
+
+TileLayout left_layout(const GemmPlan& plan) {
+    TileLayout layout;
+    layout.order = static_cast<std::uint32_t>(TileOrder::AmpLeft);
+    layout.memory = static_cast<std::uint32_t>(TileMemory::Standard);
+    layout.elem_bytes = plan.elem_bytes;
+    layout.row_parts = plan.rows;
+    layout.row_grain = 1;
+    layout.column_grain = plan.amp_columns;
+    layout.column_parts = plan.inner;
+    layout.replicas = plan.columns;
+    // Strides are tiles between neighbouring partitions of the grid.
+    layout.row_stride = plan.rows > 1 ? grid_tile(plan, 1, 0, 0) : plan.tiles();
+    layout.column_stride = plan.inner > 1 ? grid_tile(plan, 0, 0, 1) : plan.tiles();
+    layout.replica_stride = plan.columns > 1 ? grid_tile(plan, 0, 1, 0) : plan.tiles();
+    return layout;
+}
+
+TileLayout output_layout(const GemmPlan& plan, TileMemory memory) {
+    TileLayout layout = left_layout(plan);
+    layout.memory = static_cast<std::uint32_t>(memory);
+    if (plan.distribution == Distribution::PanelReduction) {
+        // Output panels are dealt to the inner partitions: the columns of the result take their place.
+        layout.column_grain = plan.output_block;
+        return layout;
+    }
+    layout.column_grain = column_grain(plan);
+    layout.column_parts = plan.columns;
+    layout.column_stride = layout.replica_stride;
+    layout.replicas = 1;
+    layout.replica_stride = plan.tiles();
+    if (plan.distribution != Distribution::ParallelReduction || plan.inner == 1) return layout;
+    const std::uint32_t inner_stride = grid_tile(plan, 0, 0, 1);
+    if (plan.split_rows > 1) {
+        layout.row_parts = plan.rows * plan.split_rows;
+        layout.row_stride = inner_stride;   // partners stand between neighbouring row partitions in all but rows-fast grids
+    } else if (plan.split_columns > 1) {
+        layout.column_parts = plan.columns * plan.split_columns;
+        layout.column_stride = inner_stride;
+    }
+    return layout;
 }
 
 }  // namespace weft::ipu21

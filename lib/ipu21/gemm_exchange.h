@@ -5,6 +5,7 @@
 
 #include "artifact/program.h"
 #include "artifact/tasks.h"
+#include "ipu21/layout.h"
 #include "ipu21/phase.h"
 
 namespace weft::ipu21 {
@@ -31,17 +32,18 @@ struct GemmPlan {
     std::uint32_t k = 0;
     Distribution distribution = Distribution::OutputStationary;
     std::uint32_t rows = 1;
-    std::uint32_t columns = 1;       ///< panel_reduction: 1, the inner partitions stand in its place
+    std::uint32_t columns = 1;       ///< PanelReduction: 1, the inner partitions stand in its place
     std::uint32_t inner = 1;
     GridOrder order = GridOrder::ColumnsFast;
     GridOrder owner_order = GridOrder::ColumnsFast;   ///< of the tiles that store the weights; equal to `order` unless a plan says otherwise
     std::uint32_t inner_block = 64;
     std::uint32_t output_block = 64;
     std::uint32_t weight_slabs = 1;      ///< K shards of the stored weights; 1: resident on every row group, nothing is streamed
-    std::uint32_t staged_panels = 1;     ///< panel_reduction: output panels per weight phase
-    std::uint32_t fan_in = 2;            ///< panel_reduction: partials joined per reduction step
-    std::uint32_t split_rows = 1;        ///< parallel_reduction: the result's rows, or its columns, are divided over the `inner`
-    std::uint32_t split_columns = 1;     ///< partners (then equal to `inner`); both 1: partner 0 gets the whole block
+    std::uint32_t staged_panels = 1;     ///< PanelReduction: output panels per weight phase
+    std::uint32_t fan_in = 2;            ///< PanelReduction: partials joined per reduction step
+    std::uint32_t split_rows = 1;        ///< ParallelReduction: the result's rows (columns-fast), or its columns (other orders), are
+    std::uint32_t split_columns = 1;     ///< divided over the `inner` partners; the one that is split equals `inner`
+    std::uint32_t amp_columns = 16;      ///< columns of a micro-block
     std::uint32_t elem_bytes = 2;
     bool interleaved_weights = true;
     bool swapped = false;                ///< computes the transposed product: the weights play the left operand
@@ -56,8 +58,8 @@ struct GemmPlan {
     return order == GridOrder::RowsFast ? column * rows + row : row * columns + column;
 }
 
-/// Logical tile that computes partition (row, column, inner) of a plan. output_stationary: a rows x columns plane.
-/// panel_reduction: a rows x inner plane. parallel_reduction: columns_fast (m * I + i) * C + n, rows_fast (n * I + i) * R + m,
+/// Logical tile that computes partition (row, column, inner) of a plan. OutputStationary: a rows x columns plane.
+/// PanelReduction: a rows x inner plane. ParallelReduction: columns_fast (m * I + i) * C + n, rows_fast (n * I + i) * R + m,
 /// inner_fast (m * C + n) * I + i.
 [[nodiscard]] std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t column, std::uint32_t inner);
 
@@ -71,15 +73,26 @@ struct PlannedPhase {
     Phase phase;
 };
 
-/// The exchange phases of a plan in order, without operand conversions: weight panels of each K block (output_stationary),
-/// weight panels of each panel group followed by its reduction steps (panel_reduction), one weight phase where weights are
-/// stored once and one reduction phase (parallel_reduction). `limit`: words of one transfer.
+/// The exchange phases of a plan in order, without operand conversions: weight panels of each K block (OutputStationary),
+/// weight panels of each panel group followed by its reduction steps (PanelReduction), one weight phase where weights are
+/// stored once and one reduction phase (ParallelReduction). `limit`: words of one transfer.
 [[nodiscard]] std::vector<PlannedPhase> gemm_phases(const GemmPlan& plan, std::uint32_t limit);
 
-/// Rows of row partition `part` when `extent` rows are dealt to `parts` partitions, longer ones first.
-[[nodiscard]] constexpr std::uint32_t dealt_extent(std::uint32_t extent, std::uint32_t parts, std::uint32_t part) {
-    return extent / parts + (part < extent % parts ? 1 : 0);
+/// The distinct phases of a plan and how often each occurs (owners differ between occurrences, shapes do not).
+struct RepeatedPhase {
+    PlannedPhase planned;
+    std::uint32_t count = 1;
+};
+[[nodiscard]] std::vector<RepeatedPhase> representative_phases(const GemmPlan& plan, std::uint32_t limit);
+
+/// Output columns are dealt to tiles in whole grains: output blocks, or micro-blocks where every tile has one kernel call.
+[[nodiscard]] constexpr std::uint32_t column_grain(const GemmPlan& plan) {
+    return plan.distribution == Distribution::ParallelReduction ? plan.amp_columns : plan.output_block;
 }
+
+/// Layouts of the left operand and of the result; `memory`: class of the result.
+[[nodiscard]] TileLayout left_layout(const GemmPlan& plan);
+[[nodiscard]] TileLayout output_layout(const GemmPlan& plan, TileMemory memory);
 
 /// Number of phases of gemm_phases() without building them.
 [[nodiscard]] std::uint32_t gemm_phase_count(const GemmPlan& plan);

@@ -52,6 +52,13 @@ struct UnaryParameters {
     std::int32_t type;
 };
 
+float gelu(bool tanh_form, double x) {
+    constexpr double root_half = 0.70710678118654752440;
+    constexpr double root_two_over_pi = 0.79788456080286535588;
+    const double gate = tanh_form ? std::tanh(root_two_over_pi * (x + 0.044715 * x * x * x)) : std::erf(x * root_half);
+    return static_cast<float>(0.5 * x * (1 + gate));
+}
+
 float unary(const NodeContext& context, const UnaryParameters& p, float x) {
     switch (context.kind()) {
         case OperatorKind::Relu: return std::max(x, 0.0F);
@@ -62,6 +69,9 @@ float unary(const NodeContext& context, const UnaryParameters& p, float x) {
         case OperatorKind::Sigmoid: return static_cast<float>(1.0 / (1.0 + std::exp(-double{x})));
         case OperatorKind::Tanh: return static_cast<float>(std::tanh(double{x}));
         case OperatorKind::Exp: return static_cast<float>(std::exp(double{x}));
+        case OperatorKind::Erf: return static_cast<float>(std::erf(double{x}));
+        case OperatorKind::Sqrt: return static_cast<float>(std::sqrt(double{x}));
+        case OperatorKind::Gelu: return gelu(p.alpha != 0, x);
         default: return cast(context, p.type, x);
     }
 }

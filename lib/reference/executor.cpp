@@ -49,6 +49,9 @@ void run_kernel(const NodeContext& context, HostTensor& output) {
         case OperatorKind::Sigmoid:
         case OperatorKind::Tanh:
         case OperatorKind::Exp:
+        case OperatorKind::Gelu:
+        case OperatorKind::Erf:
+        case OperatorKind::Sqrt:
         case OperatorKind::Cast: return run_unary(context, output);
         case OperatorKind::Concat: return run_concat(context, output);
         case OperatorKind::Remap: return run_remap(context, output);
@@ -56,6 +59,8 @@ void run_kernel(const NodeContext& context, HostTensor& output) {
         case OperatorKind::Reshape: return run_reshape(context, output);
         case OperatorKind::Softmax:
         case OperatorKind::LogSoftmax: return run_softmax(context, output);
+        case OperatorKind::MatMul: return run_matmul(context, output);
+        case OperatorKind::LayerNorm: return run_layer_norm(context, output);
         case OperatorKind::HostOther: break;
     }
     refuse("node '{}': its operator has no reference implementation", context.name());

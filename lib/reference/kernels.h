@@ -38,6 +38,8 @@ void run_pool(const NodeContext& context, HostTensor& output);
 void run_binary(const NodeContext& context, HostTensor& output);       // Add ... Min, PRelu
 void run_unary(const NodeContext& context, HostTensor& output);        // Relu ... Tanh, Cast
 void run_softmax(const NodeContext& context, HostTensor& output);      // LogSoftmax too
+void run_matmul(const NodeContext& context, HostTensor& output);
+void run_layer_norm(const NodeContext& context, HostTensor& output);
 void run_concat(const NodeContext& context, HostTensor& output);
 void run_remap(const NodeContext& context, HostTensor& output);
 void run_transpose(const NodeContext& context, HostTensor& output);

@@ -61,6 +61,7 @@ Shape with_leading_ones(Shape shape, std::size_t rank) {
 }  // namespace
 
 void convert_matmul(NodeContext& context) {
+    if (is_computed(context, 0) && is_computed(context, 1)) return convert_computed_matmul(context);
     require_operands(context);
     Builder& builder = context.builder;
     const ValueId a = context.value(0);
@@ -92,6 +93,12 @@ void convert_matmul(NodeContext& context) {
 
 namespace {
 
+void require_broadcast(const Shape& c, const Shape& out) {
+    bool fits = c.size() <= out.size();
+    for (std::size_t k = 1; fits && k <= c.size(); ++k) fits = c[c.size() - k] == 1 || c[c.size() - k] == out[out.size() - k];
+    if (!fits) bad_input("C {} does not broadcast to {}", shape_text(c), shape_text(out));
+}
+
 /// C of Gemm as the bias of a Linear of N outputs, where it is one value or one per column.
 ValueId gemm_bias(NodeContext& context, std::int64_t columns, float beta) {
     Builder& builder = context.builder;
@@ -111,9 +118,7 @@ ValueId gemm_bias(NodeContext& context, std::int64_t columns, float beta) {
 ValueId add_scaled(NodeContext& context, ValueId product, float beta) {
     Builder& builder = context.builder;
     ValueId c = context.value(2);
-    if (broadcast(builder.shape(product), builder.shape(c)) != builder.shape(product)) {
-        bad_input("C {} does not broadcast to {}", shape_text(builder.shape(c)), shape_text(builder.shape(product)));
-    }
+    require_broadcast(builder.shape(c), builder.shape(product));
     if (beta != 1.0F) {
         if (builder.is_constant(c)) {
             builder.charge(builder.shape(c), type_float);
@@ -146,9 +151,7 @@ void convert_gemm(NodeContext& context) {
         const Shape& w = builder.shape(weight);
         const Shape& rows = builder.shape(x);
         // C is checked against [M, N], whichever way B lies.
-        if (has_c && broadcast({rows[0], w[1]}, context.shape(2)) != Shape{rows[0], w[1]}) {
-            bad_input("C {} does not broadcast to {}", shape_text(context.shape(2)), shape_text({rows[0], w[1]}));
-        }
+        if (has_c) require_broadcast(context.shape(2), {rows[0], w[1]});
         const ValueId bias = has_c ? gemm_bias(context, w[1], beta) : ValueId::none();
         product = linear(builder, x, weight, bias);
         if (has_c && bias.is_none()) product = add_scaled(context, product, beta);

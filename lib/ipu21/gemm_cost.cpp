@@ -1,0 +1,237 @@
+#include "ipu21/gemm_cost.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace weft::ipu21 {
+namespace {
+
+constexpr std::uint32_t word_bytes = 4;
+// Cycles of a slot beyond its words, from the scheduled phases of the calibration workload: groups of 81 receivers of one
+// column partition, groups that mix partitions, and pairs (receive tail plus the last array row).
+constexpr std::uint64_t group_overhead = 128;
+constexpr std::uint64_t mixed_overhead = 176;
+constexpr std::uint64_t pair_overhead = 103;
+constexpr std::uint64_t dedicated_overhead = 215;
+
+std::uint64_t words_of(std::uint64_t elems, const GemmPlan& plan) { return ceil_divide<std::uint64_t>(elems * plan.elem_bytes, word_bytes); }
+
+std::uint32_t columns_per_tile(const GemmPlan& plan) {
+    const std::uint32_t grain = column_grain(plan);
+    return std::min(plan.n, ceil_divide(ceil_divide(plan.n, grain), plan.columns) * grain);
+}
+std::uint32_t rows_per_tile(const GemmPlan& plan) { return ceil_divide(plan.m, plan.rows); }
+std::uint32_t inner_per_tile(const GemmPlan& plan) {
+    return std::min(plan.k, ceil_divide(ceil_divide(plan.k, plan.amp_columns), plan.inner) * plan.amp_columns);
+}
+
+bool exclusive(const Target& target) { return target.ipu21.discipline == ExchangeDiscipline::Exclusive; }
+
+/// Owners that sit in other groups make their groups wait: every panel takes two slots instead of one.
+std::uint64_t output_stationary_exchange(const Target& target, const GemmPlan& plan) {
+    if (plan.weight_slabs <= 1 || plan.rows == 1) return 0;
+    const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
+    const std::uint64_t panels = ceil_divide(columns_per_tile(plan), plan.output_block);
+    const std::uint64_t words = words_of(std::uint64_t{plan.inner_block} * std::min(plan.output_block, columns_per_tile(plan)), plan);
+    const std::uint64_t slots = exclusive(target) && plan.owner_order != plan.order ? 2 * panels : panels;
+    const std::uint64_t pieces = ceil_divide<std::uint64_t>(words, target.ipu21.max_transfer_words);
+    if (!exclusive(target)) return blocks * (slots * words + group_overhead);
+    return blocks * slots * (words + pieces * group_overhead);
+}
+
+/// Incoming panels of a group, plus the panels that senders inside a group owe to others.
+std::uint64_t panel_reduction_exchange(const Target& target, const GemmPlan& plan) {
+    const std::uint64_t slabs = ceil_divide(inner_per_tile(plan), plan.inner_block);
+    const std::uint64_t words = words_of(std::uint64_t{plan.inner_block} * plan.output_block, plan);
+    const std::uint64_t partial = words_of(std::uint64_t{rows_per_tile(plan)} * plan.output_block, plan);
+    const std::uint64_t panels = ceil_divide(plan.n, plan.output_block);
+    // Panels of one staged group that are stored by members of one inner group.
+    const std::uint64_t same_home = std::min<std::uint64_t>(plan.staged_panels, ceil_divide<std::uint64_t>(panels, plan.inner));
+    const auto group = [&](std::uint64_t staged) {
+        const std::uint64_t incoming = staged * slabs;
+        const std::uint64_t owed = plan.owner_order == plan.order ? std::min(staged, same_home) * slabs : incoming;
+        std::uint64_t cycles = exclusive(target) ? (incoming + owed) * (words + mixed_overhead) : incoming * words + mixed_overhead;
+        for (std::uint64_t left = plan.inner; left > 1; left = ceil_divide<std::uint64_t>(left, plan.fan_in)) {
+            const std::uint64_t joined = std::min<std::uint64_t>(left, plan.fan_in) - 1;
+            const bool last = left <= plan.fan_in;
+            const std::uint64_t overhead = exclusive(target) ? (last ? dedicated_overhead : pair_overhead) : 1;
+            cycles += staged * joined * (partial + overhead) + (exclusive(target) ? 0 : pair_overhead);
+        }
+        return cycles;
+    };
+    const std::uint64_t whole = panels / plan.staged_panels;
+    const std::uint64_t rest = panels % plan.staged_panels;
+    return whole * group(std::min<std::uint64_t>(plan.staged_panels, panels)) + (rest != 0 ? group(rest) : 0);
+}
+
+/// Partners exchange pieces in rounds of disjoint pairs; a root that keeps everything receives one partial after another.
+std::uint64_t parallel_reduction_exchange(const Target& target, const GemmPlan& plan) {
+    std::uint64_t cycles = 0;
+    if (plan.weight_slabs > 1 && plan.rows > 1) {
+        const std::uint64_t words = words_of(std::uint64_t{inner_per_tile(plan)} * columns_per_tile(plan), plan);
+        const std::uint64_t pieces = ceil_divide<std::uint64_t>(words, target.ipu21.max_transfer_words);
+        cycles += words + (pieces - 1) * pair_overhead + dedicated_overhead;
+    }
+    if (plan.inner == 1) return cycles;
+    const std::uint64_t block = std::uint64_t{rows_per_tile(plan)} * columns_per_tile(plan);
+    const bool split = plan.split_rows > 1 || plan.split_columns > 1;
+    const std::uint64_t words = words_of(split ? ceil_divide<std::uint64_t>(block, plan.inner) : block, plan);
+    const std::uint64_t partners = plan.inner - 1;
+    if (!exclusive(target)) return cycles + partners * (words + 1) + pair_overhead;
+    const std::uint64_t rounds = split ? 2 * partners + (plan.inner % 2) * 2 : partners;
+    const std::uint64_t pieces = ceil_divide<std::uint64_t>(words, target.ipu21.max_transfer_words);
+    return cycles + rounds * (words + pieces * pair_overhead);
+}
+
+void take(CostTerms& terms, std::uint64_t& term, CostSource& source, const KernelCost& cost, std::uint64_t times) {
+    term += cost.cycles * times;
+    // A term is as well founded as its weakest part.
+    source = terms.calls == 0 ? cost.source : std::min(source, cost.source);
+    terms.error_ppm = std::max(terms.error_ppm, cost.error_ppm);
+}
+
+void stationary_kernels(const GemmPlan& plan, bool staged, const KernelCosts& kernels, CostTerms& terms) {
+    const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
+    const std::uint32_t width = std::min(plan.output_block, columns_per_tile(plan));
+    const std::uint64_t panels = ceil_divide(columns_per_tile(plan), width);
+    const bool streamed = plan.weight_slabs > 1;
+    // Streamed panels arrive in an interleaved buffer whatever class they were stored in.
+    GemmCall call{rows_per_tile(plan), std::min(plan.inner_block, plan.k), width, plan.elem_bytes,
+                  plan.interleaved_weights || staged || streamed, false, staged};
+    take(terms, terms.local, terms.local_source, kernels.gemm(call), panels);
+    terms.calls += static_cast<std::uint32_t>(panels);
+    if (blocks > 1) {
+        call.accumulate = true;
+        take(terms, terms.local, terms.local_source, kernels.gemm(call), panels * (blocks - 1));
+        terms.calls += static_cast<std::uint32_t>(panels * (blocks - 1));
+    }
+    if (staged) {
+        const KernelCost stage = kernels.stage(std::uint64_t{call.inner} * call.columns * plan.elem_bytes);
+        terms.staging += stage.cycles * panels * blocks;
+        terms.staging_source = stage.source;
+        terms.launch += panels * blocks;
+    }
+}
+
+void panel_kernels(const GemmPlan& plan, const KernelCosts& kernels, CostTerms& terms) {
+    const std::uint64_t blocks = ceil_divide(inner_per_tile(plan), plan.inner_block);
+    const std::uint64_t panels = ceil_divide(plan.n, plan.output_block);
+    GemmCall call{rows_per_tile(plan), plan.inner_block, plan.output_block, plan.elem_bytes, true, false, false};
+    take(terms, terms.local, terms.local_source, kernels.gemm(call), panels);
+    if (blocks > 1) {
+        call.accumulate = true;
+        take(terms, terms.local, terms.local_source, kernels.gemm(call), panels * (blocks - 1));
+    }
+    terms.calls += static_cast<std::uint32_t>(panels * blocks);
+    std::uint64_t additions = 0;
+    for (std::uint64_t left = plan.inner; left > 1; left = ceil_divide<std::uint64_t>(left, plan.fan_in)) {
+        additions += std::min<std::uint64_t>(left, plan.fan_in) - 1;
+    }
+    const KernelCost add = kernels.reduce(std::uint64_t{rows_per_tile(plan)} * plan.output_block * plan.elem_bytes);
+    take(terms, terms.local, terms.local_source, add, additions * panels);
+    terms.calls += static_cast<std::uint32_t>(additions * panels);
+}
+
+void parallel_kernels(const GemmPlan& plan, bool staged, const KernelCosts& kernels, CostTerms& terms) {
+    const GemmCall call{rows_per_tile(plan), inner_per_tile(plan), columns_per_tile(plan), plan.elem_bytes,
+                        plan.interleaved_weights || staged, false, staged};
+    take(terms, terms.local, terms.local_source, kernels.gemm(call), 1);
+    terms.calls += 1;
+    if (plan.inner > 1) {
+        const std::uint64_t block = std::uint64_t{call.rows} * call.columns;
+        const bool split = plan.split_rows > 1 || plan.split_columns > 1;
+        const KernelCost add = kernels.reduce((split ? ceil_divide<std::uint64_t>(block, plan.inner) : block) * plan.elem_bytes);
+        take(terms, terms.local, terms.local_source, add, plan.inner - 1);
+        terms.calls += plan.inner - 1;
+    }
+    if (staged) {
+        const KernelCost stage = kernels.stage(std::uint64_t{call.inner} * call.columns * plan.elem_bytes);
+        terms.staging += stage.cycles;
+        terms.staging_source = stage.source;
+    }
+}
+
+std::uint64_t row_bytes(const Target& target, const GemmPlan& plan, std::uint64_t transfers_per_phase) {
+    return std::uint64_t{gemm_phase_count(plan)} * word_bytes * (1 + target.ipu21.exchange_row_words * transfers_per_phase);
+}
+
+}  // namespace
+
+std::uint64_t estimated_exchange_cycles(const Target& target, const GemmPlan& plan) {
+    switch (plan.distribution) {
+        case Distribution::OutputStationary: return output_stationary_exchange(target, plan);
+        case Distribution::PanelReduction: return panel_reduction_exchange(target, plan);
+        case Distribution::ParallelReduction: return parallel_reduction_exchange(target, plan);
+        default: return 0;
+    }
+}
+
+std::uint64_t scheduled_exchange_cycles(const Target& target, const Topology& topology, const GemmPlan& plan) {
+    std::uint64_t cycles = 0;
+    for (const RepeatedPhase& repeated : representative_phases(plan, target.ipu21.max_transfer_words)) {
+        cycles += schedule_phase(target, topology, repeated.planned.phase).cycles * repeated.count;
+    }
+    return cycles;
+}
+
+CostTerms gemm_cost(const Target& target, const GemmPlan& plan, bool staged_weights, const KernelCosts& kernels) {
+    CostTerms terms;
+    terms.phases = gemm_phase_count(plan);
+    terms.exchange = estimated_exchange_cycles(target, plan);
+    switch (plan.distribution) {
+        case Distribution::OutputStationary: stationary_kernels(plan, staged_weights, kernels, terms); break;
+        case Distribution::PanelReduction: panel_kernels(plan, kernels, terms); break;
+        default: parallel_kernels(plan, staged_weights, kernels, terms); break;
+    }
+    terms.launch += std::uint64_t{target.ipu21.launch_cycles} * terms.calls + std::uint64_t{target.ipu21.measured_boundary_cycles} * terms.phases;
+    return terms;
+}
+
+GemmMemory gemm_memory(const Target& target, const GemmPlan& plan, bool staged_weights) {
+    GemmMemory memory;
+    const std::uint64_t panel = std::uint64_t{plan.inner_block} * plan.output_block * plan.elem_bytes;
+    std::uint64_t weights = 0;
+    std::uint64_t roles = 0;   // transfers of one tile in one phase
+    if (plan.distribution == Distribution::OutputStationary) {
+        const std::uint64_t columns = std::uint64_t{ceil_divide(columns_per_tile(plan), plan.output_block)} * plan.output_block;
+        const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
+        const std::uint64_t stored = plan.weight_slabs > 1 ? ceil_divide<std::uint64_t>(blocks, plan.weight_slabs) : blocks;
+        weights = stored * plan.inner_block * columns * plan.elem_bytes;
+        roles = 2 * ceil_divide(columns_per_tile(plan), plan.output_block);
+        if (plan.weight_slabs > 1) memory.temporary_interleaved = ceil_divide(columns_per_tile(plan), plan.output_block) * panel;
+        if (staged_weights) memory.temporary_interleaved = panel;
+    } else if (plan.distribution == Distribution::PanelReduction) {
+        const std::uint64_t panels = ceil_divide(plan.n, plan.output_block);
+        const std::uint64_t slabs_per_part = ceil_divide(inner_per_tile(plan), plan.inner_block);
+        const std::uint64_t slabs = slabs_per_part * plan.inner;
+        const std::uint64_t per_home = ceil_divide<std::uint64_t>(panels, plan.inner);
+        weights = ceil_divide<std::uint64_t>(slabs, plan.rows) * per_home * panel;
+        const std::uint64_t partial = std::uint64_t{rows_per_tile(plan)} * plan.output_block * plan.elem_bytes;
+        const std::uint64_t staged = plan.staged_panels;
+        // Staged weights and partials in interleaved memory, received partials in standard memory.
+        memory.temporary_interleaved = staged * (slabs_per_part * panel + partial);
+        memory.temporary_standard = staged * (plan.fan_in - 1) * partial;
+        memory.largest_standard = partial;
+        roles = staged * (slabs_per_part + plan.fan_in);
+    } else {
+        const std::uint64_t block = std::uint64_t{rows_per_tile(plan)} * columns_per_tile(plan) * plan.elem_bytes;
+        weights = std::uint64_t{inner_per_tile(plan)} * columns_per_tile(plan) * plan.elem_bytes;
+        if (plan.inner > 1) {
+            const bool split = plan.split_rows > 1 || plan.split_columns > 1;
+            memory.temporary_interleaved = block;
+            memory.temporary_standard = (plan.inner - 1) * (split ? ceil_divide<std::uint64_t>(block, plan.inner) : block);
+            memory.largest_standard = split ? ceil_divide<std::uint64_t>(block, plan.inner) : block;
+            roles = 2 * (plan.inner - 1) + 1;
+        }
+        // Weights stored once reach the other row groups in a buffer of the same size.
+        if (plan.weight_slabs > 1 && plan.rows > 1 && !plan.interleaved_weights) memory.temporary_standard += weights;
+        if (staged_weights) memory.temporary_interleaved += weights;
+    }
+    (plan.interleaved_weights ? memory.resident_interleaved : memory.resident_standard) = weights;
+    if (!plan.interleaved_weights) memory.largest_standard = std::max(memory.largest_standard, weights);
+    memory.row_bytes = row_bytes(target, plan, roles);
+    return memory;
+}
+
+}  // namespace weft::ipu21

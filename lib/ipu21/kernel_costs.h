@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+
+#include "artifact/tasks.h"
+#include "artifact/target.h"
+#include "kernels/kernel_table.h"
+
+namespace weft::ipu21 {
+
+/// A tile-local cost and where it comes from.
+struct KernelCost {
+    std::uint64_t cycles = 0;
+    CostSource source = CostSource::Analytical;
+    std::uint32_t error_ppm = 0;
+};
+
+/// One call of the matrix kernel on a tile: `rows` x `inner` times `inner` x `columns`.
+struct GemmCall {
+    std::uint32_t rows = 0;
+    std::uint32_t inner = 0;
+    std::uint32_t columns = 0;
+    std::uint32_t elem_bytes = 2;
+    bool interleaved = true;      ///< weights are loaded from interleaved memory
+    bool accumulate = false;      ///< adds to what is there
+    bool repacked = false;        ///< weights were repacked in the tile first
+};
+
+/// Costs of tile-local kernels: measured where the table has the point, interpolated inside its hulls, else analytical.
+class KernelCosts {
+public:
+    /// `table` may be null: everything analytical. Both must outlive the object.
+    KernelCosts(const Target& target, const KernelTable* table) : machine_(target.ipu21), table_(table) {}
+
+    [[nodiscard]] KernelCost gemm(const GemmCall& call) const;
+    /// Population of an interleaved panel from standard memory.
+    [[nodiscard]] KernelCost stage(std::uint64_t bytes) const;
+    /// Adding a received partial of `bytes`.
+    [[nodiscard]] KernelCost reduce(std::uint64_t bytes) const;
+    [[nodiscard]] KernelCost gelu(std::uint64_t elems) const;
+    [[nodiscard]] KernelCost pointwise(std::uint64_t elems, std::uint32_t elem_bytes) const;
+    [[nodiscard]] KernelCost softmax(std::uint64_t elems) const;
+    [[nodiscard]] KernelCost norm(std::uint64_t elems) const;
+    [[nodiscard]] KernelCost cast(std::uint64_t in_bytes, std::uint64_t out_bytes) const;
+
+    /// The analytical model alone.
+    [[nodiscard]] std::uint64_t analytical_gemm(const GemmCall& call) const;
+
+private:
+    [[nodiscard]] KernelCost look_up(const KernelKey& key, std::uint64_t analytical) const;
+
+    const Ipu21& machine_;
+    const KernelTable* table_;
+};
+
+/// The key under which a GEMM call is measured.
+[[nodiscard]] KernelKey gemm_key(const GemmCall& call);
+/// The key of a kernel that depends on one amount only.
+[[nodiscard]] KernelKey amount_key(std::string_view kind, std::string_view dimension, std::uint64_t amount);
+
+}  // namespace weft::ipu21
