@@ -17,6 +17,9 @@ struct ChipFacts {
     std::uint32_t crossbar_rows;
     std::uint32_t crossbars_per_core;
     std::uint32_t results_per_crossbar;
+    /// A family takes at most this much of a core, unless a single strip needs more. By default some is left, so that small families
+    /// still find room beside a large one.
+    std::uint32_t family_crossbars;
 };
 
 /// Nanoseconds of one tile by kind of work, register loads included; core idle, operands in local memory.
@@ -28,7 +31,7 @@ struct TileCost {
     [[nodiscard]] std::int64_t total() const { return mvmul_ns + add_ns + copy_ns + step_ns; }
 };
 
-/// Strips of one matrix tile, without steps.
-[[nodiscard]] TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t output_channels, const ChipFacts& chip);
+/// Strips of one matrix tile of `positions` output positions, without steps.
+[[nodiscard]] TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t positions, std::uint32_t output_channels, const ChipFacts& chip);
 
 }  // namespace weft::preparation

@@ -57,6 +57,20 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1U, 100000U))
         ->type_name("K")
         ->excludes(lane_ns);
+    tool.app()
+        .add_option("--family-crossbars", options.family_crossbars,
+                    "Cut layers into families of at most N crossbars: more cores share a layer without more crossbars, for short "
+                    "latency; more messages (default: nearly a whole core)")
+        ->check(CLI::Range(1U, 1000000U))
+        ->type_name("N");
+    tool.app()
+        .add_option("--widest-window", options.widest_window, "Output positions that one matrix may compute together (default 16; 1: one by one)")
+        ->check(CLI::Range(1U, 64U))
+        ->type_name("N");
+    tool.app()
+        .add_option("--crossbar-share", options.crossbar_percent, "Percent of the chip's crossbars for weights and their copies (default 80)")
+        ->check(CLI::Range(1U, 100U))
+        ->type_name("P");
     tool.add_output(output_path, "The tasks");
     return tool.run(argc, argv, [&] {
         const weft::Artifact<weft::Graph> graph(graph_path);

@@ -6,6 +6,7 @@
 #include "base/id.h"
 #include "pim/kernel.h"
 #include "prepare/assemble.h"
+#include "prepare/choose.h"
 #include "prepare/cost.h"
 #include "prepare/fusion.h"
 #include "prepare/host_split.h"
@@ -17,16 +18,31 @@ namespace {
 
 using namespace preparation;
 
-/// Maps for time; where one copy of all weights does not fit the chip, crossbars get a price that rises until it does, or until
-/// they cannot be fewer.
-void map_within(Draft& draft, const ChipFacts& chip) {
-    const Draft unmapped = draft;
-    const std::uint64_t available = std::uint64_t{chip.core_count} * chip.crossbars_per_core;
-    for (const std::int64_t ns_per_crossbar : {1, 30, 300, 3000, 1'000'000}) {
-        draft = unmapped;
-        map_matrices(draft, chip, ns_per_crossbar);
-        if (crossbar_total(draft) * 100 <= available * 95) return;
+/// A rough price of everything that has no mapping to choose: pools, moves, pointwise steps.
+std::int64_t other_work_ns(const Draft& draft, const ChipFacts& chip) {
+    std::int64_t sum = 0;
+    for (const DraftFamily& family : draft.families) {
+        const TaskTensor& output = draft.tensors[family.row.output];
+        const auto row_ns = [&](Opcode op) { return output.rows * chip.timing.vector_ns(op, output.columns * output.channels); };
+        sum += static_cast<std::int64_t>(family.steps.size()) * row_ns(Opcode::Vvadd);
+        const std::int64_t taps = std::int64_t{family.row.kernel_rows} * family.row.kernel_columns;
+        if (family.row.kind == static_cast<std::uint32_t>(FamilyKind::Pool)) sum += taps * row_ns(Opcode::Vvmax);
+        if (family.row.kind == static_cast<std::uint32_t>(FamilyKind::Move)) sum += std::int64_t{output.rows} * output.columns * chip.timing.copy_ns(output.channels);
     }
+    return sum;
+}
+
+/// A mapping for every matrix family: the least interval of the whole chip.
+std::vector<MappingChoice> choose_mappings(const Draft& draft, const ChipFacts& chip, const PrepareOptions& options) {
+    std::vector<std::vector<LayerOption>> layers;
+    for (const DraftFamily& family : draft.families) {
+        if (family.matrix != no_id) layers.push_back(layer_options(matrix_problem(draft, family), options.widest_window, chip));
+    }
+    const Budget budget{chip.core_count, chip.crossbars_per_core, options.crossbar_percent, other_work_ns(draft, chip)};
+    const auto chosen = choose_options(layers, budget);
+    std::vector<MappingChoice> choices;
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) choices.push_back(layers[layer][chosen[layer]].choice);
+    return choices;
 }
 
 void set_costs(TasksColumns& columns, const ChipFacts& chip) {
@@ -34,7 +50,7 @@ void set_costs(TasksColumns& columns, const ChipFacts& chip) {
         const KernelCost cost = kernel_cost(view(columns), FamilyId(id), chip.timing);
         Family& family = columns.families[id];
         const TaskTensor& output = columns.tensors[family.output];
-        const std::int64_t tiles = std::int64_t{output.rows} * output.columns;
+        const std::int64_t tiles = std::int64_t{output.rows} * ceil_divide(output.columns, family.tile_columns);
         family.tile_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(1, ceil_divide(cost.total_ns, tiles)));
         family.scratch_elems = static_cast<std::uint32_t>(cost.scratch_elems);
     }
@@ -44,7 +60,8 @@ std::uint64_t total_work_ns(const TasksColumns& columns) {
     std::uint64_t sum = 0;
     for (const Family& family : columns.families) {
         const TaskTensor& output = columns.tensors[family.output];
-        sum = checked_add(sum, checked_multiply(std::uint64_t{output.rows} * output.columns, family.tile_ns));
+        const std::uint64_t tiles = std::uint64_t{output.rows} * ceil_divide(output.columns, family.tile_columns);
+        sum = checked_add(sum, checked_multiply(tiles, family.tile_ns));
     }
     return sum;
 }
@@ -53,11 +70,12 @@ std::uint64_t total_work_ns(const TasksColumns& columns) {
 
 TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOptions& options) {
     const GraphIndex index(graph);
-    const ChipFacts chip(target);
+    ChipFacts chip(target);
+    if (options.family_crossbars != 0) chip.family_crossbars = std::min(options.family_crossbars, chip.crossbars_per_core);
     const HostSplit split = split_host(index, options.allow_host);
     Draft draft = draft_families(index, split);
     set_gaps(draft);
-    map_within(draft, chip);
+    map_matrices(draft, chip, choose_mappings(draft, chip, options));
     TasksColumns columns = assemble(std::move(draft));
     set_costs(columns, chip);
     const std::uint64_t work_ns = total_work_ns(columns);
