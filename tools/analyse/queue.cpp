@@ -81,9 +81,14 @@ private:
             most = std::max(most, machine_.cores()[core].generation);
         }
         const std::uint64_t events = machine_.events();
+        const bool early = events >= budget_.events && least >= budget_.early_generations && least % 8 == 0;
+        if (early && take_average(group, 1000)) {
+            result.done = true;
+            return;
+        }
         if (most < generation_limit_ && events < budget_.event_limit && (least < budget_.generations || events < budget_.events)) return;
         result.done = true;
-        if (!take_average(group)) {
+        if (!take_average(group, 100)) {
             result.availability = events >= budget_.event_limit ? Availability::EventLimit : Availability::GenerationLimit;
         }
     }
@@ -100,7 +105,7 @@ private:
     }
 
     /// The mean over the last half of the slowest core's rounds, if windows of many lengths agree on it.
-    bool take_average(std::uint32_t group) {
+    bool take_average(std::uint32_t group, Picoseconds precision) {
         GroupResult& result = results_[group];
         bool first = true;
         for (const std::uint32_t core : groups_[group].cores) {
@@ -113,17 +118,17 @@ private:
             if (first || interval.longer_than(result.interval)) result.interval = interval;
             first = false;
         }
-        return windows_agree(ends_[result.interval.core]);
+        return windows_agree(ends_[result.interval.core], precision);
     }
 
-    /// One percent between the last two windows, for every window length from an eighth of the rounds up to a third. A limit cycle
-    /// would have to divide all these lengths to hide.
-    static bool windows_agree(const std::vector<Picoseconds>& ends) {
+    /// One part in `precision` between the last two windows, for every window length from an eighth of the rounds up to a
+    /// half. A limit cycle would have to divide all these lengths to hide.
+    static bool windows_agree(const std::vector<Picoseconds>& ends, Picoseconds precision) {
         const std::size_t last = ends.size() - 1;
-        for (std::size_t length = std::max<std::size_t>(last / 8, 1); length <= last / 3; ++length) {
+        for (std::size_t length = std::max<std::size_t>(last / 8, 1); length <= last / 2; ++length) {
             const Picoseconds late = ends[last] - ends[last - length];
             const Picoseconds early = ends[last - length] - ends[last - 2 * length];
-            if (Wide{std::abs(late - early)} * 100 > late) return false;
+            if (Wide{std::abs(late - early)} * precision > late) return false;
         }
         return true;
     }

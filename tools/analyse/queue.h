@@ -12,11 +12,13 @@ namespace weft {
 /// higher one. The only order that can matter: everything else at one instant commutes.
 enum class TieOrder : std::uint8_t { Forward, Reverse };
 
-/// How long to look for an exact period before settling for an average.
+/// How long to look for an exact period before settling for an average. An average needs windows of many lengths to agree:
+/// within one thousandth from `early_generations` on, within one hundredth at the end.
 struct QueueBudget {
     std::uint32_t generations = 64;          ///< at least these, of every core
-    std::uint64_t events = 3'000'000;        ///< and at least these events
+    std::uint64_t events = 1'000'000;        ///< and at least these events
     std::uint64_t event_limit = 60'000'000;  ///< never more
+    std::uint32_t early_generations = 16;
 };
 
 /// Steady state of a program whose cores repeat their lists for ever.
