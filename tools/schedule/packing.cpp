@@ -33,8 +33,8 @@ public:
         if (!resident && room.crossbars < load.crossbars) return lane;
         std::int64_t time = room.time_ns - (resident ? 0 : load.band_ns);
         const std::uint32_t first = lane;
-        while (lane < end && workload_.lane_ns[lane] <= time) {
-            time -= workload_.lane_ns[lane];
+        while (lane < end && workload_.charge_ns[lane] <= time) {
+            time -= workload_.charge_ns[lane];
             placement_[lane++] = narrow<std::uint16_t>(core);
         }
         if (lane == first) return lane;
@@ -57,7 +57,15 @@ public:
     [[nodiscard]] std::uint32_t lanes_end(std::uint32_t family) const {
         return tasks_.families[family].first_lane + tasks_.families[family].lane_count;
     }
-    [[nodiscard]] LanePlacement take() { return std::move(placement_); }
+    /// The placement, followers added.
+    [[nodiscard]] LanePlacement take() {
+        std::vector<std::int64_t> busy(workload_.core_count, 0);
+        for (std::size_t l = 0; l < placement_.size(); ++l) {
+            if (placement_[l] != unplaced) busy[placement_[l]] += workload_.lane_ns[l];
+        }
+        place_followers(tasks_, workload_.followers, workload_.lane_ns, placement_, busy);
+        return std::move(placement_);
+    }
 
 private:
     const Tasks& tasks_;
@@ -81,6 +89,7 @@ std::optional<LanePlacement> pack_ordered(const Tasks& tasks, const Workload& wo
     Packer packer(tasks, workload, limit_ns);
     std::uint32_t core = 0;
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        if (workload.followers.follows(f)) continue;
         std::uint32_t lane = tasks.families[f].first_lane;
         const std::uint32_t end = packer.lanes_end(f);
         while (lane < end && core < workload.core_count) {
@@ -104,6 +113,7 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
         return x.crossbars != y.crossbars ? x.crossbars > y.crossbars : x.work_ns > y.work_ns;
     });
     for (const std::uint32_t f : order) {
+        if (workload.followers.follows(f)) continue;
         std::uint32_t lane = tasks.families[f].first_lane;
         while (lane < packer.lanes_end(f)) {
             const std::uint32_t core = packer.roomiest(f);
@@ -137,13 +147,14 @@ std::vector<Band> bands_of(const Tasks& tasks, const Family& family, const LaneP
 }
 
 /// One round of moving borders. `busy` per core; `movable` per core: work in families that have more than one band.
-void move_borders(const Tasks& tasks, const CoreLoads& loads, LanePlacement& placement) {
+void move_borders(const Tasks& tasks, const Workload& workload, const CoreLoads& loads, LanePlacement& placement) {
     const std::int64_t mean =
         std::accumulate(loads.busy_ns.begin(), loads.busy_ns.end(), std::int64_t{0}) / static_cast<std::int64_t>(loads.busy_ns.size());
     std::vector<std::int64_t> movable(loads.busy_ns.size(), 0);
     std::vector<std::vector<Band>> all;
-    for (const Family& family : tasks.families) {
-        all.push_back(bands_of(tasks, family, placement));
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        if (workload.followers.follows(f)) continue;
+        all.push_back(bands_of(tasks, tasks.families[f], placement));
         if (all.back().size() < 2) continue;
         for (const Band& band : all.back()) movable[band.core] += band.work_ns;
     }
@@ -180,7 +191,7 @@ void move_borders(const Tasks& tasks, const CoreLoads& loads, LanePlacement& pla
 
 }  // namespace
 
-LanePlacement balance_bands(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement,
+LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, LanePlacement placement,
                             const Rhythm& rhythm) {
     constexpr int rounds = 8;
     LanePlacement best = placement;
@@ -192,7 +203,13 @@ LanePlacement balance_bands(const Tasks& tasks, const Target& target, const PimT
             best = placement;
             best_busy = busiest;
         }
-        if (round < rounds) move_borders(tasks, loads, placement);
+        if (round == rounds) break;
+        move_borders(tasks, workload, loads, placement);
+        std::vector<std::int64_t> busy(loads.busy_ns.size(), 0);
+        for (std::size_t l = 0; l < placement.size(); ++l) {
+            if (!workload.followers.follows(tasks.lanes[l].family)) busy[placement[l]] += workload.lane_ns[l];
+        }
+        place_followers(tasks, workload.followers, workload.lane_ns, placement, busy);
     }
     return best;
 }

@@ -38,6 +38,11 @@ Pipelining burst_pipelining(const Tasks& tasks, const ScheduleOptions& options) 
     if (options.max_depth < stages - 1) stages = options.max_depth + 1;
     result.slots_per_round = ceil_divide(levels, stages);
     result.stage_count = ceil_divide(levels, result.slots_per_round);
+    if (result.slots_per_round == 1 && options.max_depth >= levels) {
+        // One level later throughout: network inputs then have a round to arrive in, and the loads of all cores can be spread over it.
+        for (std::uint32_t& level : result.levels) ++level;
+        ++result.stage_count;
+    }
     return result;
 }
 
@@ -77,7 +82,7 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     std::vector<ScheduleColumns> candidates;
     const auto add = [&](const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
         if (options.mode == ScheduleMode::Throughput) {
-            placement = balance_bands(tasks, target, timing, std::move(placement), pipelining.rhythm());
+            placement = balance_bands(tasks, workload, target, timing, std::move(placement), pipelining.rhythm());
         }
         placement = place_cores(tasks, target, std::move(placement), pipelining.rhythm(), options.placement_moves_per_core);
         ScheduleColumns schedule;

@@ -27,6 +27,25 @@ std::uint32_t reader_count(const Tasks& tasks, std::uint32_t tensor) {
     return narrow<std::uint32_t>(std::count(tasks.inputs.begin(), tasks.inputs.end(), tensor));
 }
 
+/// A follower's work is charged to its leaders' lanes, by their work, before it is placed itself.
+void charge_leaders(const Tasks& tasks, Workload& workload) {
+    workload.followers = find_followers(tasks);
+    workload.charge_ns = workload.lane_ns;
+    const Followers& followers = workload.followers;
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        if (!followers.follows(f)) continue;
+        const auto leaders = std::span(followers.leaders).subspan(followers.first_leader[f], followers.first_leader[f + 1] - followers.first_leader[f]);
+        std::int64_t leading = 0;
+        for (const std::uint32_t leader : leaders) leading += workload.families[leader].work_ns;
+        for (const std::uint32_t leader : leaders) {
+            const Family& family = tasks.families[leader];
+            for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
+                workload.charge_ns[l] += multiply_divide(workload.families[f].work_ns, workload.lane_ns[l], std::max<std::int64_t>(1, leading));
+            }
+        }
+    }
+}
+
 }  // namespace
 
 Workload measure_workload(const Tasks& tasks, const Target& target, const PimTiming& timing) {
@@ -61,6 +80,7 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
         workload.total_ns = checked_add(workload.total_ns, load.work_ns);
         workload.families.push_back(load);
     }
+    charge_leaders(tasks, workload);
     return workload;
 }
 

@@ -7,6 +7,7 @@
 #include "artifact/tasks.h"
 #include "pim/placement.h"
 #include "pim/timing.h"
+#include "schedule/followers.h"
 
 namespace weft {
 
@@ -20,6 +21,8 @@ struct FamilyLoad {
 struct Workload {
     std::vector<FamilyLoad> families;
     std::vector<std::int64_t> lane_ns;   ///< per lane, communication included
+    std::vector<std::int64_t> charge_ns; ///< per lane, what packing charges: a leader's lanes carry their followers' work as well
+    Followers followers;
     std::int64_t total_ns = 0;
     std::uint32_t core_count = 0;
     std::uint32_t core_crossbars = 0;

@@ -141,19 +141,25 @@ private:
         }
     }
 
-    /// Core c of n loads after c/n of the time it has before the data are needed.
+    /// The k-th of n loading cores loads after k/n of the time it has before the data are needed.
     void place_loads() {
-        for (std::uint32_t c = 0; c < target_.core_count; ++c) {
-            for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) {
+        for (std::uint32_t s = 0; s < plan_.slots_per_round; ++s) {
+            std::uint32_t loading = 0;
+            for (std::uint32_t c = 0; c < target_.core_count; ++c) loading += work_.at(CoreId(c), s).loads.empty() ? 0U : 1U;
+            std::uint32_t turn = 0;
+            for (std::uint32_t c = 0; c < target_.core_count; ++c) {
                 SlotWork& slot = work_.at(CoreId(c), s);
                 if (slot.loads.empty()) continue;
-                const bool woven = plan_.exchange == ExchangePolicy::Woven;
-                const std::uint32_t last = woven ? no_id : slot.first_loading_loop;
+                // Data that a delay buffer keeps for the next round may come at any time of this one.
+                const bool needed_now = plan_.exchange == ExchangePolicy::Burst &&
+                                        std::any_of(slot.loads.begin(), slot.loads.end(),
+                                                    [&](std::uint32_t t) { return plan_.transfers[t].delays == 0; });
+                const std::uint32_t last = needed_now ? slot.first_loading_loop : no_id;
                 std::int64_t before = 0;
                 for (std::uint32_t l = 0; l < std::min<std::size_t>(slot.trip_ns.size(), last); ++l) {
                     before += slot.trip_ns[l] * slot.operations.loops()[l].trips;
                 }
-                const WeavePoint point = point_after(slot, multiply_divide(before, c, target_.core_count), last);
+                const WeavePoint point = point_after(slot, multiply_divide(before, turn++, loading), last);
                 const auto at = std::upper_bound(slot.insertions.begin(), slot.insertions.end(), point,
                                                  [](const WeavePoint& p, const Insertion& insertion) { return p < insertion.point; });
                 std::vector<Insertion> loads;

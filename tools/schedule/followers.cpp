@@ -1,0 +1,71 @@
+#include "schedule/followers.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/id.h"
+
+namespace weft {
+namespace {
+
+/// The lane of a family that makes a position of its tensor.
+std::uint32_t lane_of(const Tasks& tasks, const Family& family, std::uint32_t position) {
+    const auto lanes = tasks.lanes.subspan(family.first_lane, family.lane_count);
+    const auto after = std::partition_point(lanes.begin(), lanes.end(),
+                                            [&](const Lane& lane) { return lane.first_position + lane.position_count <= position; });
+    return family.first_lane + static_cast<std::uint32_t>(std::min<std::ptrdiff_t>(after - lanes.begin(), family.lane_count - 1));
+}
+
+}  // namespace
+
+Followers find_followers(const Tasks& tasks) {
+    std::vector<std::vector<std::uint32_t>> leaders(tasks.families.size());
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        const Family& family = tasks.families[f];
+        if (family.crossbars > 0) continue;
+        for (const std::uint32_t tensor : tasks.inputs.subspan(family.first_input, family.input_count)) {
+            const std::uint32_t producer = tasks.tensors[tensor].producer;
+            if (producer == no_id) continue;
+            if (tasks.families[producer].crossbars > 0) leaders[f].push_back(producer);
+            leaders[f].insert(leaders[f].end(), leaders[producer].begin(), leaders[producer].end());
+        }
+        std::sort(leaders[f].begin(), leaders[f].end());
+        leaders[f].erase(std::unique(leaders[f].begin(), leaders[f].end()), leaders[f].end());
+    }
+    Followers followers;
+    followers.first_leader.push_back(0);
+    for (const auto& list : leaders) {
+        followers.leaders.insert(followers.leaders.end(), list.begin(), list.end());
+        followers.first_leader.push_back(narrow<std::uint32_t>(followers.leaders.size()));
+    }
+    return followers;
+}
+
+void place_followers(const Tasks& tasks, const Followers& followers, std::span<const std::int64_t> lane_ns,
+                     std::vector<std::uint16_t>& placement, std::vector<std::int64_t>& busy_ns) {
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {   // topological: producers are placed already
+        if (!followers.follows(f)) continue;
+        const Family& family = tasks.families[f];
+        std::vector<std::uint32_t> taken(busy_ns.size(), 0);   // lanes of this family per core: spread first, then look at the time
+        const auto better = [&](std::uint32_t a, std::uint32_t b) {
+            return taken[a] != taken[b] ? taken[a] < taken[b] : busy_ns[a] < busy_ns[b];
+        };
+        for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
+            const Lane& lane = tasks.lanes[l];
+            std::uint32_t best = no_id;
+            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
+                const std::uint32_t producer = tasks.tensors[tasks.inputs[family.first_input + demand.input]].producer;
+                if (producer == no_id || demand.position_count == 0) continue;
+                const std::uint32_t middle = demand.first_position + demand.position_count / 2;
+                const std::uint32_t core = placement[lane_of(tasks, tasks.families[producer], middle)];
+                if (best == no_id || better(core, best)) best = core;
+            }
+            if (best == no_id) best = narrow<std::uint32_t>(std::min_element(busy_ns.begin(), busy_ns.end()) - busy_ns.begin());
+            placement[l] = narrow<std::uint16_t>(best);
+            busy_ns[best] += lane_ns[l];
+            ++taken[best];
+        }
+    }
+}
+
+}  // namespace weft
