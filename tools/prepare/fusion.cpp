@@ -8,6 +8,26 @@
 #include "prepare/drafter.h"
 
 namespace weft::preparation {
+namespace {
+
+/// Nodes by the longest path that leads to them: of the two operands of an addition the one from the longer path is then the one that
+/// is computed last and carries it, and the shorter path waits as its own small result instead of as its large input.
+std::vector<std::uint32_t> nodes_by_depth(const GraphIndex& index) {
+    std::vector<std::uint32_t> depth(index.node_count(), 0);
+    std::vector<std::uint32_t> order(index.node_count());
+    for (std::uint32_t node = 0; node < index.node_count(); ++node) {
+        order[node] = node;
+        for (const std::uint32_t tensor : index.inputs(node)) {
+            if (tensor == no_id) continue;
+            const std::uint32_t producer = index.producer(tensor);
+            if (producer != no_id) depth[node] = std::max(depth[node], depth[producer] + 1);
+        }
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return depth[a] < depth[b]; });
+    return order;
+}
+
+}  // namespace
 
 Drafter::Drafter(const GraphIndex& index, const HostSplit& split)
     : index_(index), split_(split), views_(index.tensor_count()), open_family_(index.tensor_count(), no_id), uses_(index.tensor_count(), 0),
@@ -367,7 +387,7 @@ Draft Drafter::draft() {
         views_[tensor] = {add_tensor(draft_, tensor, layout, no_id), layout};
         draft_.graph_inputs.push_back(views_[tensor].tensor);
     }
-    for (std::uint32_t node = 0; node < index_.node_count(); ++node) {
+    for (const std::uint32_t node : nodes_by_depth(index_)) {
         if (on_chip(node) && skipped_[node] == 0) add_node(node);
     }
     add_outputs();
