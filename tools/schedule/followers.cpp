@@ -41,29 +41,60 @@ Followers find_followers(const Tasks& tasks) {
     return followers;
 }
 
+namespace {
+
+/// Cores that make the middle of what each lane of a follower reads.
+std::vector<std::vector<std::uint16_t>> candidate_cores(const Tasks& tasks, const Family& family,
+                                                        std::span<const std::uint16_t> placement) {
+    std::vector<std::vector<std::uint16_t>> candidates;
+    for (const Lane& lane : tasks.lanes.subspan(family.first_lane, family.lane_count)) {
+        auto& cores = candidates.emplace_back();
+        for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
+            const std::uint32_t producer = tasks.tensors[tasks.inputs[family.first_input + demand.input]].producer;
+            if (producer == no_id || demand.position_count == 0) continue;
+            const std::uint32_t middle = demand.first_position + demand.position_count / 2;
+            cores.push_back(placement[lane_of(tasks, tasks.families[producer], middle)]);
+        }
+        std::sort(cores.begin(), cores.end());
+        cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+    }
+    return candidates;
+}
+
+}  // namespace
+
 void place_followers(const Tasks& tasks, const Followers& followers, std::span<const std::int64_t> lane_ns,
                      std::vector<std::uint16_t>& placement, std::vector<std::int64_t>& busy_ns) {
+    std::vector<std::uint32_t> taken(busy_ns.size(), 0);
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {   // topological: producers are placed already
         if (!followers.follows(f)) continue;
         const Family& family = tasks.families[f];
-        std::vector<std::uint32_t> taken(busy_ns.size(), 0);   // lanes of this family per core: spread first, then look at the time
-        const auto better = [&](std::uint32_t a, std::uint32_t b) {
-            return taken[a] != taken[b] ? taken[a] < taken[b] : busy_ns[a] < busy_ns[b];
-        };
-        for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
-            const Lane& lane = tasks.lanes[l];
+        const auto candidates = candidate_cores(tasks, family, placement);
+        // Spread evenly, and in runs of neighbouring lanes, because a core's buffers span from its first to its last row.
+        std::vector<std::uint16_t> all;
+        for (const auto& cores : candidates) all.insert(all.end(), cores.begin(), cores.end());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        const auto quota = ceil_divide<std::uint64_t>(family.lane_count, std::max<std::size_t>(1, all.size()));
+        for (const std::uint16_t core : all) taken[core] = 0;
+        std::uint32_t last = no_id;
+        for (std::uint32_t i = 0; i < family.lane_count; ++i) {
             std::uint32_t best = no_id;
-            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
-                const std::uint32_t producer = tasks.tensors[tasks.inputs[family.first_input + demand.input]].producer;
-                if (producer == no_id || demand.position_count == 0) continue;
-                const std::uint32_t middle = demand.first_position + demand.position_count / 2;
-                const std::uint32_t core = placement[lane_of(tasks, tasks.families[producer], middle)];
-                if (best == no_id || better(core, best)) best = core;
+            for (const std::uint16_t core : candidates[i]) {
+                if (core == last && taken[core] < quota) {
+                    best = core;
+                    break;
+                }
+                const bool better = best == no_id || taken[core] < taken[best] ||
+                                    (taken[core] == taken[best] && busy_ns[core] < busy_ns[best]);
+                if (better) best = core;
             }
             if (best == no_id) best = narrow<std::uint32_t>(std::min_element(busy_ns.begin(), busy_ns.end()) - busy_ns.begin());
-            placement[l] = narrow<std::uint16_t>(best);
-            busy_ns[best] += lane_ns[l];
+            const std::uint32_t lane = family.first_lane + i;
+            placement[lane] = narrow<std::uint16_t>(best);
+            busy_ns[best] += lane_ns[lane];
             ++taken[best];
+            last = best;
         }
     }
 }

@@ -1,0 +1,169 @@
+#include "schedule/ipu21/graph_planning.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "ipu21/layout.h"
+
+namespace weft::ipu21 {
+namespace {
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return ceil_divide(bytes, unit) * unit; }
+
+MatrixShape shape_of(const Tasks& tasks, std::uint32_t value) { return {tasks.tile_values[value].rows, tasks.tile_values[value].columns}; }
+
+/// Layouts are alike for the cap's diversity where only partition counts differ.
+std::vector<std::uint32_t> format_families(const Tasks& tasks) {
+    std::vector<std::uint32_t> families;
+    for (const TileLayout& layout : tasks.tile_layouts) {
+        const std::uint32_t shape = (layout.row_parts > 1 ? 1U : 0U) | (layout.column_parts > 1 ? 2U : 0U) | (layout.replicas > 1 ? 4U : 0U);
+        const std::uint32_t order = layout.row_stride < layout.column_stride ? 1 : 0;
+        families.push_back((((layout.order * 2 + layout.memory) * 8 + shape) * 2 + order) * 8 + layout.elem_bytes);
+    }
+    return families;
+}
+
+std::uint64_t plan_cycles(const TilePlan& plan) {
+    return plan.local_cycles + plan.exchange_cycles + plan.staging_cycles + plan.launch_cycles;
+}
+
+/// Expected error of a finalist in cycles: the operators' errors are taken as independent.
+std::uint64_t expected_error(const Tasks& tasks, const GraphPlan& plan, const std::vector<std::uint32_t>& row_of) {
+    double squares = 0;
+    for (const std::uint32_t row : plan.plan) {
+        const TilePlan& chosen = tasks.tile_plans[row_of[row]];
+        const double error = static_cast<double>(chosen.local_cycles) * chosen.error_ppm / 1e6;
+        squares += error * error;
+    }
+    return static_cast<std::uint64_t>(std::llround(std::sqrt(squares)));
+}
+
+/// Moves the best known of the finalists that tie with the first one to the front.
+void break_ties(const Tasks& tasks, const std::vector<std::uint32_t>& row_of, std::uint32_t tie_percent, std::vector<GraphPlan>& plans) {
+    if (plans.empty()) return;
+    std::size_t best = 0;
+    const std::uint64_t first_error = expected_error(tasks, plans[0], row_of);
+    std::uint64_t least = first_error;
+    for (std::size_t i = 1; i < plans.size(); ++i) {
+        const std::uint64_t error = expected_error(tasks, plans[i], row_of);
+        const double combined = std::sqrt(static_cast<double>(first_error) * static_cast<double>(first_error) +
+                                          static_cast<double>(error) * static_cast<double>(error));
+        const double difference = static_cast<double>(plans[i].objectives.cycles - plans[0].objectives.cycles);
+        if (difference * 100 > combined * tie_percent || error >= least) continue;
+        least = error;
+        best = i;
+    }
+    std::rotate(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(best), plans.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+}
+
+ScheduleColumns schedule_of(const GraphPlan& plan, const std::vector<std::uint32_t>& row_of, const Target& target, Hash128 tasks_hash, std::size_t rank) {
+    ScheduleColumns schedule;
+    schedule.mode = ScheduleMode::Latency;
+    schedule.strategy = rank == 0 ? "least-estimate" : fmt::format("finalist-{}", rank);
+    for (const std::uint32_t row : plan.plan) schedule.plan_choice.push_back(row_of[row]);
+    for (const ChosenConversion& c : plan.conversions) schedule.conversions.push_back({c.operator_index, c.input, c.from, c.to, c.replaces});
+    const PlanObjectives& o = plan.objectives;
+    schedule.tile_estimate.push_back({o.cycles, o.peak_first + o.resident_first, o.peak_second + o.resident_second,
+                                      o.peak_both + o.resident_first + o.resident_second, o.largest, o.row_bytes});
+    const auto ns = static_cast<std::uint64_t>(multiply_divide(static_cast<std::int64_t>(o.cycles), 1'000'000'000, static_cast<std::int64_t>(target.ipu21.clock_hz)));
+    schedule.core_work_ns.push_back(ns);
+    schedule.core_crossbars.push_back(0);
+    schedule.core_first = {0, 0};
+    schedule.critical_path_ns = ns;
+    schedule.completion_ns = ns;
+    schedule.slots_per_round = 1;
+    schedule.stage_count = 1;
+    schedule.tasks_hash_high = tasks_hash.high;
+    schedule.tasks_hash_low = tasks_hash.low;
+    return schedule;
+}
+
+[[noreturn]] void refuse_stuck(const Tasks& tasks, const Target& target, const PlannerCounts& counts) {
+    const PlanObjectives& o = counts.stuck_least;
+    const TileOperator& op = tasks.tile_operators[counts.stuck_operator];
+    refuse("no choice of plans fits the tiles: after operator '{}' a tile needs at least {} bytes standard and {} interleaved ({} together) "
+           "besides {} bytes of exchange rows; it has {} standard, {} interleaved",
+           pool_text(tasks.name_pool, op.name), o.peak_first + o.resident_first, o.peak_second + o.resident_second,
+           o.peak_both + o.resident_first + o.resident_second, o.row_bytes,
+           target.ipu21.placeable_end - target.ipu21.standard_begin - target.ipu21.support_bytes,
+           target.ipu21.placeable_end - target.ipu21.interleaved_begin);
+}
+
+}  // namespace
+
+bool fits_tile(const Target& target, const PlanObjectives& o) {
+    const Ipu21& machine = target.ipu21;
+    const std::uint64_t interleaved_room = machine.placeable_end - machine.interleaved_begin;
+    const std::uint64_t standard_room = machine.interleaved_begin - machine.standard_begin;
+    const std::uint64_t interleaved = round_up(o.peak_second + o.resident_second, machine.interleaved_element_bytes);
+    if (o.peak_second + o.resident_second > interleaved_room) return false;
+    // Standard data may also lie behind the interleaved data, which ends at an element boundary.
+    const std::uint64_t behind = interleaved_room > interleaved ? interleaved_room - interleaved : 0;
+    const std::uint64_t support = machine.support_bytes + o.row_bytes;
+    if (support > standard_room) return false;
+    const std::uint64_t room = standard_room - support;
+    return o.peak_first + o.resident_first <= room + behind && o.largest <= std::max(room, behind);
+}
+
+PlanProblem planning_problem(const Tasks& tasks, const Target& target, const std::vector<std::pair<std::string, std::string>>& forbidden,
+                             std::vector<std::uint32_t>& row_of) {
+    PlanProblem problem;
+    for (const TileValue& value : tasks.tile_values) {
+        problem.value_producer.push_back(value.producer);
+        problem.value_kept.push_back(value.is_output != 0 ? 1 : 0);
+    }
+    problem.first_input.push_back(0);
+    problem.first_plan.push_back(0);
+    row_of.clear();
+    for (const TileOperator& op : tasks.tile_operators) {
+        for (std::uint32_t slot = 0; slot < op.input_count; ++slot) problem.inputs.push_back(tasks.tile_inputs[op.first_input + slot]);
+        problem.first_input.push_back(static_cast<std::uint32_t>(problem.inputs.size()));
+        problem.output.push_back(op.output);
+        const std::string_view name = pool_text(tasks.name_pool, op.name);
+        for (std::uint32_t row = op.first_plan; row < op.first_plan + op.plan_count; ++row) {
+            const TilePlan& plan = tasks.tile_plans[row];
+            const std::string_view key = pool_text(tasks.name_pool, plan.key);
+            if (std::ranges::any_of(forbidden, [&](const auto& entry) { return entry.first == name && entry.second == key; })) continue;
+            problem.plans.push_back({plan.first_layout, plan.output_layout, plan_cycles(plan), plan.row_bytes,
+                                     {plan.resident_standard, plan.resident_interleaved},
+                                     {plan.temporary_standard, plan.temporary_interleaved}, plan.largest_standard});
+            row_of.push_back(row);
+        }
+        problem.first_plan.push_back(static_cast<std::uint32_t>(problem.plans.size()));
+    }
+    problem.plan_formats.assign(tasks.plan_layouts.begin(), tasks.plan_layouts.end());
+    problem.format_family = format_families(tasks);
+    problem.change = [&tasks, &target](std::uint32_t value, std::uint32_t from, std::uint32_t to) {
+        const ConversionCost cost = estimate_conversion(target, shape_of(tasks, value), tasks.tile_layouts[from], tasks.tile_layouts[to]);
+        return FormatChange{cost.total(), cost.row_bytes, {}, tasks.tile_layouts[from].elem_bytes == tasks.tile_layouts[to].elem_bytes};
+    };
+    problem.bytes = [&tasks](std::uint32_t value, std::uint32_t format) {
+        const TileLayout& layout = tasks.tile_layouts[format];
+        const std::uint64_t bytes = shard_bytes(layout, shape_of(tasks, value));
+        return layout.memory == static_cast<std::uint32_t>(TileMemory::Standard) ? MemoryBytes{bytes, 0} : MemoryBytes{0, bytes};
+    };
+    return problem;
+}
+
+std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& target, const PlanningOptions& options, Hash128 tasks_hash,
+                                            PlannerCounts* counts) {
+    if (tasks.tile_operators.empty()) refuse("the .tasks holds no operators for tile processors; prepare it for this target");
+    std::vector<std::uint32_t> row_of;
+    const PlanProblem problem = planning_problem(tasks, target, options.forbidden, row_of);
+    for (std::uint32_t op = 0; op < problem.operator_count(); ++op) {
+        if (problem.first_plan[op] == problem.first_plan[op + 1]) {
+            refuse("every plan of operator '{}' is forbidden by constraints", pool_text(tasks.name_pool, tasks.tile_operators[op].name));
+        }
+    }
+    PlannerCounts found;
+    std::vector<GraphPlan> plans = plan_graph(problem, [&](const PlanObjectives& o) { return fits_tile(target, o); }, options.planner, &found);
+    if (counts != nullptr) *counts = found;
+    if (plans.empty()) refuse_stuck(tasks, target, found);
+    break_ties(tasks, row_of, options.tie_percent, plans);
+    std::vector<ScheduleColumns> schedules;
+    for (std::size_t i = 0; i < plans.size(); ++i) schedules.push_back(schedule_of(plans[i], row_of, target, tasks_hash, i));
+    return schedules;
+}
+
+}  // namespace weft::ipu21

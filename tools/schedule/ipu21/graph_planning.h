@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "artifact/hash.h"
+#include "artifact/schedule.h"
+#include "artifact/target.h"
+#include "artifact/tasks.h"
+#include "frontier/graph_planner.h"
+
+namespace weft::ipu21 {
+
+struct PlanningOptions {
+    PlannerOptions planner;
+    /// (operator, plan key) that may not be chosen: what failed placements have named.
+    std::vector<std::pair<std::string, std::string>> forbidden;
+    /// Two finalists whose estimates differ by at most `tie_percent` per cent of the combined expected error are equal; the better known one
+    /// comes first.
+    std::uint32_t tie_percent = 100;
+};
+
+/// Memory that a choice may use: whether the fullest tile's estimate leaves room for both classes and their boundary.
+[[nodiscard]] bool fits_tile(const Target& target, const PlanObjectives& objectives);
+
+/// The planning problem of a .tasks; plans that `forbidden` names are left out. `row_of` gets the tile_plans row per plan of
+/// the problem.
+[[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, const Target& target,
+                                           const std::vector<std::pair<std::string, std::string>>& forbidden,
+                                           std::vector<std::uint32_t>& row_of);
+
+/// One schedule per finalist, best estimate first (up to the tie rule). Throws Failure(refused) where no choice fits, naming
+/// the operator at which the search stopped and what it needs at least.
+[[nodiscard]] std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& target, const PlanningOptions& options, Hash128 tasks_hash,
+                                                          PlannerCounts* counts = nullptr);
+
+}  // namespace weft::ipu21
