@@ -48,14 +48,18 @@ public:
         for (std::uint32_t f = 0; f < time_.size(); ++f) {
             if (level_of_[f] >= levels_.size()) levels_.resize(level_of_[f] + 1U);
             levels_[level_of_[f]].families.push_back(f);
-            time_[f] = run_time(f, 1);
         }
+        measure_times();
         reserved_ = reserve();
     }
 
     std::optional<ReplicaPlan> run() {
         if (!reserved_) return std::nullopt;
-        while (improve()) {
+        verified_ = replicas_;
+        while (Level* level = best_step()) {
+            for (const Change& change : level->changes) replicas_[change.family] = change.replicas;
+            if (++unverified_ >= batch_ && !verify()) level->blocked = true;
+            measure_times();
         }
         ReplicaPlan plan;
         plan.path_ns = measure_slack();
@@ -142,13 +146,14 @@ private:
         }
     }
 
-    /// Next number of cores at which the largest run of lanes gets shorter; the present one where there is none.
+    /// Next number of cores at which the largest run of lanes gets shorter, by a sixteenth where it is long: finer steps only take time
+    /// to plan. The present number where there is none.
     [[nodiscard]] std::uint32_t next_count(std::uint32_t f, std::uint32_t count) const {
         const std::uint32_t lanes = tasks_.families[f].lane_count;
         const std::uint32_t most = std::min(lanes, target_.core_count);
         const std::uint32_t longest = ceil_divide(lanes, count);
         if (longest <= 1 || count >= most) return count;
-        return std::min(most, std::max(count + 1, ceil_divide(lanes, longest - 1)));
+        return std::min(most, std::max(count + 1, ceil_divide(lanes, longest - std::max(1U, longest / 16))));
     }
 
     /// The least number of cores with which `f` takes at most `limit_ns`, or at least less than now; the present one where there is none.
@@ -200,8 +205,8 @@ private:
         return reserve_best_fit(requests, std::vector<std::uint32_t>(target_.core_count, target_.core.crossbar_count));
     }
 
-    /// The level with the largest gain for the price takes its step; false where none can or should.
-    bool improve() {
+    /// The level with the largest gain for the price; none where no step is left that helps and finds room.
+    Level* best_step() {
         __extension__ using Wide = __int128;
         (void)measure_slack();
         Level* best = nullptr;
@@ -211,28 +216,43 @@ private:
             if (level.gain_ns <= 0) continue;
             if (best == nullptr || Wide{level.gain_ns} * best->price > Wide{best->gain_ns} * level.price) best = &level;
         }
-        if (best == nullptr) return false;
-        const std::vector<std::uint32_t> saved = replicas_;
-        for (const Change& change : best->changes) replicas_[change.family] = change.replicas;
+        if (best != nullptr || unverified_ == 0) return best;
+        (void)verify();   // may go back, and then there are steps again
+        measure_times();
+        return best_step();
+    }
+
+    /// Finds room for the present copies, or goes back to the last ones that found it. While there is much room, several steps are taken at
+    /// once; after the first failure each is tried by itself. False: it was a single step that failed.
+    bool verify() {
+        unverified_ = 0;
         if (auto reserved = reserve()) {
             reserved_ = std::move(reserved);
-            // Consumers see another number of messages.
-            for (std::uint32_t f = 0; f < time_.size(); ++f) time_[f] = run_time(f, replicas_[f]);
-        } else {
-            replicas_ = saved;
-            best->blocked = true;
+            verified_ = replicas_;
+            return true;
         }
-        return true;
+        replicas_ = verified_;
+        const bool single = batch_ == 1;
+        batch_ = 1;
+        return !single;
+    }
+
+    /// Consumers see another number of messages when their producers' cores change.
+    void measure_times() {
+        for (std::uint32_t f = 0; f < time_.size(); ++f) time_[f] = run_time(f, replicas_[f]);
     }
 
     const Tasks& tasks_;
     const Target& target_;
     const PimTiming& timing_;
-    std::optional<Reservations> reserved_;   // of the present replicas
+    std::optional<Reservations> reserved_;   // of verified_
     std::vector<std::int64_t> work_before_;   // per lane and the end: sum of the work of all lanes before it
     std::vector<std::uint32_t> level_of_;
     std::vector<Level> levels_;
     std::vector<std::uint32_t> replicas_;
+    std::vector<std::uint32_t> verified_;     // the last ones that found room; reserved_ is theirs
+    std::uint32_t unverified_ = 0;            // steps since
+    std::uint32_t batch_ = 16;
     std::vector<std::int64_t> time_;       // at the present number of cores
     std::vector<std::int64_t> slack_;
     std::vector<std::uint32_t> readers_;   // per tensor: input slots
