@@ -2,7 +2,7 @@
 # One network through the whole chain, values compared with ONNX Runtime:
 #
 #   run_network.sh --bin DIR (--model NET.onnx | --zoo "NAME OPTIONS") --chip CHIP.json --work DIR [--tolerance 1e-4]
-#                  [--frontend "OPTIONS"] [--prepare "OPTIONS"] [--schedule "OPTIONS"] [--inferences N] [--values DIR] [--stop graph]
+#                  [--frontend "OPTIONS"] [--prepare "OPTIONS"] [--schedule "OPTIONS"] [--inferences N] [--values DIR] [--inputs normal|pixels] [--stop graph]
 #
 # frontend, target, prepare, schedule, lower, simulate; every candidate runs different inferences in pipelined succession, three
 # more than its depth (or N). --stop graph ends after the frontend and compares weft's reference executor
@@ -11,7 +11,7 @@
 set -eu
 shopt -s inherit_errexit   # a failed stage fails the script from inside $(...) too
 here=$(cd "$(dirname "$0")" && pwd)
-tolerance=1e-4 stop='' inferences='' frontend='' prepare='' schedule='' zoo='' values=''
+tolerance=1e-4 stop='' inferences='' frontend='' prepare='' schedule='' zoo='' values='' inputs_kind=normal
 while [ $# -gt 0 ]; do
   case $1 in
     --bin) bin=$2 ;;
@@ -23,6 +23,7 @@ while [ $# -gt 0 ]; do
     --stop) stop=$2 ;;
     --inferences) inferences=$2 ;;
     --values) values=$2 ;;
+    --inputs) inputs_kind=$2 ;;
     --frontend) frontend=$2 ;;
     --prepare) prepare=$2 ;;
     --schedule) schedule=$2 ;;
@@ -40,7 +41,7 @@ numbered() { find "$1" -name '*.npy' | sort -V; }
 make_values() {
   [ -z "$values" ] || return 0
   values=$work
-  "$bin/pipeline_values" inputs "$work/net.graph" "$1" "$values/in"
+  "$bin/pipeline_values" inputs "$work/net.graph" "$1" "$values/in" "$inputs_kind"
   if [ -d "$here/node_modules/onnxruntime-node" ] && [ -n "$(type -P node)" ]; then
     mapfile -t files < <(numbered "$values/in")
     node "$here/onnxruntime.mjs" "$model" "${files[@]}" --out "$values/expected"

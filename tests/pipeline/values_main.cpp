@@ -19,7 +19,7 @@ using namespace weft;
 using Path = std::filesystem::path;
 
 constexpr const char* usage = R"(usage:
-  pipeline_values inputs NET.graph COUNT DIR              random inputs
+  pipeline_values inputs NET.graph COUNT DIR KIND         random inputs; KIND: normal, pixels (0 to 255)
   pipeline_values reference NET.graph BLOBS IN OUT COUNT  what weft's reference executor makes of up to COUNT inputs in IN
   pipeline_values compare ACTUAL EXPECTED LIMIT COUNT     outputs of up to COUNT inferences, relative to the output's scale
   pipeline_values depth NET.prog                          rounds between an input and its last output
@@ -39,24 +39,25 @@ void write_tensor(const Path& file, const HostTensor& tensor) {
     write_npy(file, tensor);
 }
 
-/// Almost normal values of unit variance; whole numbers from 0 to 255 where the model's input is of an integer type.
-HostTensor random_input(const Graph& graph, TensorId tensor, Random& random) {
+/// Almost normal values of unit variance, or whole numbers from 0 to 255; the latter always where the model's input is of an
+/// integer type.
+HostTensor random_input(const Graph& graph, TensorId tensor, bool pixels, Random& random) {
     const auto dims = tensor_dims(graph, tensor);
     const std::uint32_t type = graph.tensors[tensor.index()].onnx_type;
-    const bool is_float = type == 1 || type == 10 || type == 11;
+    const bool is_normal = !pixels && (type == 1 || type == 10 || type == 11);
     HostTensor value{{dims.begin(), dims.end()}, std::vector<float>(elem_count(dims))};
     for (float& x : value.values) {
-        x = is_float ? static_cast<float>(static_cast<double>(random.bell()) / bell_deviation) : static_cast<float>(random.uniform() & 255U);
+        x = is_normal ? static_cast<float>(static_cast<double>(random.bell()) / bell_deviation) : static_cast<float>(random.uniform() & 255U);
     }
     return value;
 }
 
-void write_inputs(const Path& graph_path, std::size_t count, const Path& folder) {
+void write_inputs(const Path& graph_path, std::size_t count, const Path& folder, bool pixels) {
     const Artifact<Graph> graph(graph_path);
     for (std::size_t inference = 0; inference < count; ++inference) {
         Random random(inference + 1);
         for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
-            write_tensor(input_file(folder, inference, i), random_input(*graph, TensorId{graph->inputs[i]}, random));
+            write_tensor(input_file(folder, inference, i), random_input(*graph, TensorId{graph->inputs[i]}, pixels, random));
         }
     }
 }
@@ -96,7 +97,9 @@ int compare(const Path& actual, const Path& expected, double allowed, std::size_
 
 int run(const std::vector<std::string>& words) {
     const std::string command = words.empty() ? "" : words[0];
-    if (command == "inputs" && words.size() == 4) return write_inputs(words[1], std::stoul(words[2]), words[3]), 0;
+    if (command == "inputs" && words.size() == 5) {
+        return write_inputs(words[1], std::stoul(words[2]), words[3], words[4] == "pixels"), 0;
+    }
     if (command == "reference" && words.size() == 6) {
         return run_reference(words[1], words[2], words[3], words[4], std::stoul(words[5])), 0;
     }
