@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "base/checked.h"
@@ -58,8 +59,10 @@ DagColumns add_costs(const DagTopology& topology, const CostOptions& options, Ra
     columns.task_count = topology.task_count;
     columns.processor_count = options.processors;
     std::int64_t total = 0;
+    std::map<std::uint32_t, std::int64_t> task_means;
     for (std::uint32_t t = 0; t < topology.task_count; ++t) {
-        const std::int64_t mean = between(random, 1, 2 * mean_ns);
+        std::int64_t mean = between(random, 1, 2 * mean_ns);
+        if (!topology.kind.empty()) mean = task_means.try_emplace(topology.kind[t], mean).first->second;
         const std::int64_t half = mean * options.beta_percent / 200;
         for (std::uint32_t p = 0; p < options.processors; ++p) {
             columns.cost_ns.push_back(std::max<std::int64_t>(1, between(random, mean - half, mean + half)));
@@ -68,7 +71,14 @@ DagColumns add_costs(const DagTopology& topology, const CostOptions& options, Ra
     }
     std::vector<DagEdge> edges = topology.edges;
     std::int64_t drawn = 0;
-    for (DagEdge& edge : edges) drawn += edge.ns = between(random, 1, 2 * mean_ns);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> edge_means;
+    for (DagEdge& edge : edges) {
+        edge.ns = between(random, 1, 2 * mean_ns);
+        if (!topology.kind.empty()) {
+            edge.ns = edge_means.try_emplace({topology.kind[edge.from], topology.kind[edge.to]}, edge.ns).first->second;
+        }
+        drawn += edge.ns;
+    }
     // Scale so that mean edge / mean task is the ratio exactly, up to rounding.
     for (DagEdge& edge : edges) {
         const std::int64_t target = multiply_divide(total * options.ccr_percent / 100, static_cast<std::int64_t>(edges.size()),

@@ -12,6 +12,9 @@ namespace weft {
 struct DagTopology {
     std::uint32_t task_count = 0;
     std::vector<DagEdge> edges;
+    /// Per task, or empty: tasks of a kind run the same program, so that they have the same mean time, and edges between the same two
+    /// kinds carry as much.
+    std::vector<std::uint32_t> kind;
 };
 
 /// Layers of random width; parameters with the meaning that the DAGGEN generator made usual.
@@ -43,7 +46,7 @@ struct CostOptions {
     std::uint32_t beta_percent = 100;    ///< a task's times differ by up to half of this from its mean over processors
 };
 
-/// Mean times of tasks uniform in (0, 20] microseconds, times on the processors uniform around them, times of edges uniform up to twice
+/// Mean times of tasks (kinds) uniform in (0, 20] microseconds, times on the processors uniform around them, times of edges uniform up to twice
 /// their mean.
 [[nodiscard]] DagColumns add_costs(const DagTopology& topology, const CostOptions& options, Random& random);
 

@@ -10,6 +10,7 @@ DagTopology fourier_topology(std::uint32_t points) {
     DagTopology topology;
     // Calls: a binary tree in heap order, its leaves are the points.
     const std::uint32_t leaves = points - 1;
+    for (std::uint32_t node = 0; node < leaves + points; ++node) topology.kind.push_back(static_cast<std::uint32_t>(std::bit_width(node + 1)));
     for (std::uint32_t node = 0; node < leaves; ++node) {
         topology.edges.push_back({node, 2 * node + 1, 0, 0});
         topology.edges.push_back({node, 2 * node + 2, 0, 0});
@@ -21,6 +22,7 @@ DagTopology fourier_topology(std::uint32_t points) {
             topology.edges.push_back({layer + (i ^ distance), layer + points + i, 0, 0});
         }
         layer += points;
+        topology.kind.resize(layer + points, topology.kind.back() + 1);
     }
     topology.task_count = layer + points;
     return topology;
@@ -34,6 +36,9 @@ DagTopology elimination_topology(std::uint32_t size) {
     for (std::uint32_t k = 0; k + 1 < size; ++k) {
         const std::uint32_t updates = size - 1 - k;
         const std::uint32_t next_pivot = pivot + 1 + updates;
+        // The rows that a step works on get shorter, so each step has kinds of its own.
+        topology.kind.push_back(2 * k);
+        topology.kind.resize(next_pivot, 2 * k + 1);
         for (std::uint32_t u = 0; u < updates; ++u) {
             topology.edges.push_back({pivot, pivot + 1 + u, 0, 0});
             if (k + 2 < size) topology.edges.push_back({pivot + 1 + u, next_pivot + u, 0, 0});   // u = 0: column k + 1 is the next pivot's
@@ -73,6 +78,11 @@ DagTopology montage_topology(std::uint32_t images, Random& random) {
     }
     for (std::uint32_t step = 0; step < 3; ++step, ++next) topology.edges.push_back({next - 1, next, 0, 0});   // add, shrink, picture
     topology.task_count = next;
+    topology.kind.assign(images, 0);
+    topology.kind.resize(fit, 1);                // differences
+    topology.kind.insert(topology.kind.end(), {2, 3});
+    topology.kind.resize(table, 4);              // backgrounds
+    topology.kind.insert(topology.kind.end(), {5, 6, 7, 8});
     return topology;
 }
 
@@ -84,16 +94,20 @@ DagTopology epigenomics_topology(std::uint32_t lanes, std::uint32_t chunks) {
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         const std::uint32_t split = next++;
         const std::uint32_t merge = split + 4 * chunks + 1;
+        topology.kind.push_back(0);
         for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+            topology.kind.insert(topology.kind.end(), {1, 2, 3, 4});
             topology.edges.push_back({split, next, 0, 0});
             for (std::uint32_t step = 0; step < 3; ++step, ++next) topology.edges.push_back({next, next + 1, 0, 0});
             topology.edges.push_back({next++, merge, 0, 0});
         }
         merged.push_back(next++);
+        topology.kind.push_back(5);
     }
     for (const std::uint32_t merge : merged) topology.edges.push_back({merge, next, 0, 0});
     for (std::uint32_t step = 0; step < 2; ++step, ++next) topology.edges.push_back({next, next + 1, 0, 0});   // index, pile up
     topology.task_count = next + 1;
+    topology.kind.insert(topology.kind.end(), {6, 7, 8});
     return topology;
 }
 

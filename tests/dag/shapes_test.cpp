@@ -25,6 +25,7 @@ TEST_CASE("shapes have the published sizes and ends") {
     Random random(5);
     CostOptions costs;
     const auto check = [&](const DagTopology& topology, std::uint32_t tasks, std::uint32_t entries, std::uint32_t exits) {
+        CHECK(topology.kind.size() == topology.task_count);
         const DagColumns columns = add_costs(topology, costs, random);
         const Dag dag = view(columns);
         check_dag(dag);
@@ -74,4 +75,21 @@ TEST_CASE("communication to computation is as asked") {
                             static_cast<double>(columns.edge_ns.size());
         CHECK(data / work == doctest::Approx(ccr / 100.0).epsilon(0.05));
     }
+}
+
+TEST_CASE("tasks of a kind have the same mean time, and edges between two kinds carry the same") {
+    Random random(8);
+    CostOptions costs;
+    costs.beta_percent = 0;
+    const DagTopology topology = epigenomics_topology(3, 4);
+    const DagColumns columns = add_costs(topology, costs, random);
+    const Dag dag = view(columns);
+    for (std::uint32_t a = 0; a < dag.task_count; ++a) {
+        for (std::uint32_t b = 0; b < a; ++b) {
+            if (topology.kind[a] == topology.kind[b]) CHECK(dag.costs(a)[0] == dag.costs(b)[0]);
+        }
+    }
+    CHECK(dag.costs(1)[0] == dag.costs(5)[0]);   // two chains of one lane
+    CHECK(dag.edge_ns[0] == dag.edge_ns[1]);     // from the split to each of them
+    CHECK(dag.costs(0)[0] != dag.costs(1)[0]);
 }
