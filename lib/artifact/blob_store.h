@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// A folder of weight tensors, each stored once: <hash>.zst, zstd-compressed, named by the XXH3-128 of its raw bytes.
+/// A folder of weight tensors, each stored once: <hash>.zst, a zstd frame (of raw blocks where compressing does not pay), named by
+/// the XXH3-128 of its raw bytes.
 /// Stages that write artifacts never read it; only simulate and export do.
 class BlobStore {
 public:

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -30,6 +33,26 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
             return false;
         }
         bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+/// Many parts with few system calls; what a call leaves over is written plainly.
+bool write_parts(int descriptor, std::span<const std::span<const std::byte>> parts) {
+    constexpr std::size_t batch_limit = 512;
+    std::array<iovec, batch_limit> vectors;
+    while (!parts.empty()) {
+        const std::size_t batch = std::min(batch_limit, parts.size());
+        for (std::size_t i = 0; i < batch; ++i) vectors[i] = {const_cast<std::byte*>(parts[i].data()), parts[i].size()};
+        ssize_t written = ::writev(descriptor, vectors.data(), static_cast<int>(batch));
+        if (written < 0 && errno != EINTR) return false;
+        std::size_t done = written < 0 ? 0 : static_cast<std::size_t>(written);
+        for (const auto part : parts.first(batch)) {
+            const std::size_t skipped = std::min(done, part.size());
+            done -= skipped;
+            if (!write_all(descriptor, part.subspan(skipped))) return false;
+        }
+        parts = parts.subspan(batch);
     }
     return true;
 }
@@ -67,6 +90,10 @@ void publish_file(const std::filesystem::path& path, std::span<const std::byte> 
         if (!write_all(STDOUT_FILENO, bytes)) system_failure("standard output: {}", std::strerror(errno));
         return;
     }
+    publish_parts(path, std::span(&bytes, 1), true);
+}
+
+void publish_parts(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts, bool sync) {
     std::string temporary = path.string() + ".XXXXXX";
     const auto fail = [&](const char* what) {
         const int code = errno;
@@ -78,8 +105,8 @@ void publish_file(const std::filesystem::path& path, std::span<const std::byte> 
     const mode_t mask = ::umask(0);
     ::umask(mask);
     if (::fchmod(file.number, 0666 & ~mask) != 0) fail("set permissions");
-    if (!write_all(file.number, bytes)) fail("write");
-    if (::fsync(file.number) != 0) fail("sync");
+    if (!write_parts(file.number, parts)) fail("write");
+    if (sync && ::fsync(file.number) != 0) fail("sync");
     if (::close(std::exchange(file.number, -1)) != 0) fail("close");
     if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
 }

@@ -31,6 +31,9 @@ private:
 /// Publish `bytes` as `path`: temporary file in the same folder, sync, rename. On failure nothing is left behind and an
 /// earlier file of that name stays. Throws Failure(system). "-" writes to standard output.
 void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+/// The same for a file in several parts. Without `sync`, a crash of the machine may leave a damaged file, so only for content
+/// whose readers check its hash.
+void publish_parts(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts, bool sync);
 void publish_text(const std::filesystem::path& path, std::string_view text);
 
 /// A whole small text file. Throws Failure(bad_input).

@@ -240,7 +240,7 @@ private:
             return index < inputs.size() && !node.input(static_cast<int>(index)).empty() && (inputs[index].value.is_none() || !builder_.is_constant(inputs[index].value));
         };
         const std::string& name = node.op_type();
-        if ((name == "MatMul" || name == "Gemm") && computed(0) && computed(1)) unsupported("both sides are computed by the network; one must be constant");
+        if (name == "Gemm" && computed(0) && computed(1)) unsupported("both sides are computed by the network; one must be constant");
         if ((name == "Conv" || name == "ConvTranspose") && computed(1)) unsupported("its weight '{}' is computed by the network; it must be constant", node.input(1));
     }
 
