@@ -60,7 +60,7 @@ bool write_parts(int descriptor, std::span<const std::span<const std::byte>> par
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string()) {
-    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};   // a pipe without writer would block
     if (file.number < 0) bad_input("{}: cannot open: {}", name_, std::strerror(errno));
     struct stat status {};
     if (::fstat(file.number, &status) != 0) bad_input("{}: cannot stat: {}", name_, std::strerror(errno));

@@ -66,6 +66,8 @@ TEST_CASE("what is no regular file is bad input, without waiting for it") {
     CHECK(status_of([&] { MappedFile{scratch.path}; }) == ExitStatus::bad_input);
     CHECK(status_of([&] { MappedFile{scratch.path / "missing"}; }) == ExitStatus::bad_input);
     CHECK(status_of([&] { MappedFile{"/dev/null"}; }) == ExitStatus::bad_input);
+    REQUIRE(::mkfifo((scratch.path / "pipe").c_str(), 0600) == 0);
+    CHECK(status_of([&] { MappedFile{scratch.path / "pipe"}; }) == ExitStatus::bad_input);
     fs::create_symlink("nowhere", scratch.path / "dangling");
     CHECK(status_of([&] { MappedFile{scratch.path / "dangling"}; }) == ExitStatus::bad_input);
 }
