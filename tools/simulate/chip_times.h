@@ -10,7 +10,7 @@ namespace weft {
 /// Simulated time: picoseconds, the simulator's resolution.
 using Picoseconds = std::int64_t;
 
-/// Durations of a `pim` chip's parts, straight from docs/pim-timing.md §4 to §7. weft-simulate has its own, so that it and
+/// Durations of a `pim` chip's parts, straight from docs/pim-timing.md §4 to §6. weft-simulate has its own, so that it and
 /// weft-analyse stay two independent answers.
 class ChipTimes {
 public:
