@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/checked.h"
 #include "schedule/latency_graph.h"
@@ -65,6 +66,24 @@ LatencyPlacement spread_lanes(const Tasks& tasks, const LatencyGraph& graph, con
     return result;
 }
 
+/// The shorter one of the two kinds of reservation; none where both run out of room.
+std::optional<LatencyPlacement> place_graph(const Tasks& tasks, const LatencyGraph& graph, std::span<const Residence> reserved,
+                                            ListAlgorithm algorithm, const std::string& name) {
+    const Dag dag = view(graph.dag);
+    ListOptions list;
+    list.algorithm = algorithm;
+    const DagSchedule by_load = list_schedule(dag, list);
+    list.reserved = reserved;
+    list.only_reserved = true;
+    const DagSchedule by_reservation = list_schedule(dag, list);
+    const bool load_placed = by_load.failed_task == no_id;
+    if (by_reservation.failed_task == no_id && (!load_placed || by_reservation.makespan_ns < by_load.makespan_ns)) {
+        return spread_lanes(tasks, graph, by_reservation, name + "-reserved");
+    }
+    if (load_placed) return spread_lanes(tasks, graph, by_load, name);
+    return std::nullopt;
+}
+
 }  // namespace
 
 LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options) {
@@ -77,17 +96,15 @@ LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, con
             "that none exists. Use a larger chip or a smaller network",
             crossbars, tasks.families.size(), target.core_count, target.core.crossbar_count);
     }
-    const LatencyGraph graph = make_latency_graph(tasks, target, timing, plan->replicas);
+    LatencyGraph graph = make_latency_graph(tasks, target, timing, plan->replicas);
     const std::string name = algorithm_name(options.algorithm);
-    ListOptions list;
-    list.algorithm = options.algorithm;
-    const DagSchedule free = list_schedule(view(graph.dag), list);
-    list.reserved = plan->residences;
-    list.only_reserved = true;
-    const DagSchedule reserved = list_schedule(view(graph.dag), list);
-    WEFT_CHECK(reserved.failed_task == no_id, "every family has a core, yet task {} was not placed", reserved.failed_task);
-    const bool take_free = free.failed_task == no_id && free.makespan_ns <= reserved.makespan_ns;
-    return take_free ? spread_lanes(tasks, graph, free, name) : spread_lanes(tasks, graph, reserved, name + "-reserved");
+    if (auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name)) return *std::move(placed);
+    // The estimate of local memory is on the safe side: lower may still find room, and says what is missing where there is none.
+    graph.dag.space.clear();
+    graph.dag.task_space.clear();
+    auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name + "-tight");
+    WEFT_CHECK(placed, "every family has a core, yet a task was not placed");
+    return *std::move(placed);
 }
 
 }  // namespace weft

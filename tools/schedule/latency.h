@@ -13,7 +13,7 @@ struct LatencyOptions {
 
 struct LatencyPlacement {
     LanePlacement placement;
-    std::string strategy;              ///< algorithm and kind of reservation: "peft", "peft-reserved"
+    std::string strategy;              ///< algorithm and kind of reservation, e.g. "peft", "peft-reserved", "peft-tight"
     std::int64_t makespan_ns = 0;      ///< the list schedule's own estimate of one inference
     std::uint32_t task_count = 0;
     std::uint32_t edge_count = 0;
@@ -31,7 +31,7 @@ struct LatencyPlacement {
 /// Crossbars: as many copies of each family's weights as plan_replicas found worth their room, once left to the list scheduler (a family is
 /// resident on a core from its first task there on, placed by load and communication), once reserved beforehand (largest weight first,
 /// best fit; tasks then share and choose among the reserved cores only). The first can run out of room, the second cannot; the
-/// shorter one is taken.
+/// shorter one is taken. Both keep the cores' local memory, by an estimate on the safe side; where neither can ("-tight"), without.
 [[nodiscard]] LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing,
                                                  const LatencyOptions& options);
 

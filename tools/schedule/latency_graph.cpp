@@ -56,6 +56,7 @@ public:
         copy_links();
         fill_costs();
         fill_weights();
+        fill_space();
         return std::move(graph_);
     }
 
@@ -144,6 +145,31 @@ private:
             graph_.dag.task_weight.push_back(tasks_.families[f].crossbars > 0 ? f : no_id);
         }
         graph_.dag.capacity.assign(target_.core_count, target_.core.crossbar_count);
+    }
+
+    /// Whole rows of what a run reads and makes, for every run by itself: neighbours on one core share some, so it is not too little.
+    void fill_space() {
+        const auto rows_elems = [&](std::uint32_t tensor_id, PositionHull hull, std::uint32_t more_rows) -> std::int64_t {
+            const TaskTensor& tensor = tasks_.tensors[tensor_id];
+            if (hull.count == 0) return 0;
+            const std::uint32_t rows = (hull.first + hull.count - 1) / tensor.columns - hull.first / tensor.columns + 1 + more_rows;
+            return std::int64_t{rows} * (tensor.columns + tensor.gap) * tensor.channels;
+        };
+        std::int64_t scratch = 0;
+        for (const Family& family : tasks_.families) scratch = std::max<std::int64_t>(scratch, family.scratch_elems);
+        for (std::uint32_t t = 0; t < base_ns_.size(); ++t) {
+            const Family& family = tasks_.families[graph_.task_family[t]];
+            std::int64_t elems = rows_elems(family.output, made_[t], 0);
+            for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
+                // Padding above or below the tensor stands in memory too.
+                const std::uint32_t padding = std::min(family.pad_top, family.kernel_rows);
+                elems += rows_elems(tasks_.inputs[family.first_input + slot], demanded_hull(tasks_, graph_.task_lanes[t], slot), padding);
+            }
+            graph_.dag.task_space.push_back(elems);
+        }
+        // An eighth is kept for constants, and the scratch of one family at a time.
+        const auto space = static_cast<std::int64_t>(target_.core.local_memory_bytes / 8 * 7) - scratch;
+        graph_.dag.space.assign(target_.core_count, std::max<std::int64_t>(0, space));
     }
 
     const Tasks& tasks_;

@@ -4,6 +4,7 @@
 
 #include "artifact/candidates.h"
 #include "base/tool.h"
+#include "schedule/ipu21/command.h"
 #include "schedule/schedule.h"
 
 namespace {
@@ -93,6 +94,8 @@ int main(int argc, char** argv) {
     tool.app().add_option("--placement-moves", options.placement_moves_per_core, "Moves of the placement search per core")
         ->check(CLI::Range(0U, 1000000U))
         ->capture_default_str();
+    ipu21::ScheduleCommand tiles;
+    tiles.add_options(tool.app());
     tool.add_output(output, "The .cands to write");
     return tool.run(argc, argv, [&] {
         if (stages != "auto") {
@@ -107,7 +110,8 @@ int main(int argc, char** argv) {
         tool.note_input(tasks_path);
         tool.note_input(target_path);
         tool.note_output(output);
-        const auto schedules = make_schedules(*tasks, *target, options, tasks.hash());
+        const auto schedules = target->family == TargetFamily::Ipu21 ? tiles.run(tool, tasks, *target)
+                                                                      : make_schedules(*tasks, *target, options, tasks.hash());
         const CandidatesColumns candidates = write_candidates(tool, output, schedules);
         remove_stale(output, schedules.size());
         write_artifact(output, view(candidates));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "base/checked.h"
 
@@ -107,10 +108,15 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
     Packer packer(tasks, workload, limit_ns);
     std::vector<std::uint32_t> order(tasks.families.size());
     std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::int64_t> charge(tasks.families.size(), 0);
+    for (std::size_t l = 0; l < tasks.lanes.size(); ++l) charge[tasks.lanes[l].family] += workload.charge_ns[l];
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const FamilyLoad& x = workload.families[a];
-        const FamilyLoad& y = workload.families[b];
-        return x.crossbars != y.crossbars ? x.crossbars > y.crossbars : x.work_ns > y.work_ns;
+        // What fits one core whole comes first and meets empty cores; what is spread anyway then fills the time that is left.
+        const bool spread_a = charge[a] > limit_ns;
+        const bool spread_b = charge[b] > limit_ns;
+        const std::uint32_t crossbars_a = workload.families[a].crossbars;
+        const std::uint32_t crossbars_b = workload.families[b].crossbars;
+        return std::tuple(spread_a, crossbars_b, charge[b]) < std::tuple(spread_b, crossbars_a, charge[a]);
     });
     for (const std::uint32_t f : order) {
         if (workload.followers.follows(f)) continue;
@@ -193,7 +199,7 @@ void move_borders(const Tasks& tasks, const Workload& workload, const CoreLoads&
 
 LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, LanePlacement placement,
                             const Rhythm& rhythm) {
-    constexpr int rounds = 8;
+    constexpr int rounds = 40;
     LanePlacement best = placement;
     std::int64_t best_busy = 0;
     for (int round = 0; round <= rounds; ++round) {

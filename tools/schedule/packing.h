@@ -15,8 +15,8 @@ using LanePlacement = std::vector<std::uint16_t>;
 /// tail) goes to the first cores that have room. None where that does not fit.
 [[nodiscard]] std::optional<LanePlacement> pack_ordered(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns);
 
-/// Families that need most crossbars first, each on the core with most time left: a family that fits one core whole stays whole, others
-/// take all the time left on one core after another. Families without weights come last. None where that does not fit.
+/// Each family on the cores with most time left: first those whose work fits one core, then those that are spread over several and
+/// take all the time left on one core after another; among each, those that need most crossbars first. None where that does not fit.
 [[nodiscard]] std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns);
 
 /// The placement of the smallest limit at which `pack` succeeds: scanned upwards by 1 % from the work bound (success is not monotone),
