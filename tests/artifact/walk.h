@@ -6,15 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "all_visit.h"
 #include "artifact/any.h"
-#include "candidates_visit.h"
-#include "graph_visit.h"
-#include "program_visit.h"
-#include "schedule_visit.h"
-#include "selection_visit.h"
-#include "target_visit.h"
-#include "tasks_visit.h"
-#include "timing_visit.h"
 
 namespace weft::test {
 

@@ -5,16 +5,9 @@
 #include <cmath>
 #include <type_traits>
 
+#include "all_visit.h"
 #include "artifact/any.h"
-#include "candidates_visit.h"
-#include "graph_visit.h"
 #include "inspect/figures.h"
-#include "program_visit.h"
-#include "schedule_visit.h"
-#include "selection_visit.h"
-#include "target_visit.h"
-#include "tasks_visit.h"
-#include "timing_visit.h"
 
 namespace weft {
 namespace {
