@@ -68,6 +68,16 @@ std::string find_overlap(const Dag& dag, const DagSchedule& schedule) {
     return {};
 }
 
+std::string find_space_fault(const Dag& dag, const DagSchedule& schedule) {
+    if (dag.task_space.empty()) return {};
+    std::vector<std::int64_t> left(dag.space.begin(), dag.space.end());
+    for (std::uint32_t t = 0; t < dag.task_count; ++t) left[schedule.processor[t]] -= dag.task_space[t];
+    for (std::uint32_t p = 0; p < dag.processor_count; ++p) {
+        if (left[p] < 0) return fmt::format("the tasks of processor {} need {} more than its space", p, -left[p]);
+    }
+    return {};
+}
+
 std::string find_capacity_fault(const Dag& dag, const DagSchedule& schedule) {
     if (dag.task_weight.empty()) return {};
     std::vector<std::uint64_t> used(dag.processor_count, 0);
@@ -102,6 +112,7 @@ std::string find_fault(const Dag& dag, const DagSchedule& schedule) {
     if (schedule.processor.size() != dag.task_count || schedule.order.size() != dag.task_count) return "not all tasks are placed";
     if (auto fault = find_time_fault(dag, schedule); !fault.empty()) return fault;
     if (auto fault = find_overlap(dag, schedule); !fault.empty()) return fault;
+    if (auto fault = find_space_fault(dag, schedule); !fault.empty()) return fault;
     return find_capacity_fault(dag, schedule);
 }
 

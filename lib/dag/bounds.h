@@ -17,7 +17,8 @@ struct DagBounds {
 [[nodiscard]] DagBounds lower_bounds(const Dag& dag);
 
 /// What is wrong with a complete schedule, or an empty text: every task placed once and as long as it costs, no two at a time on a
-/// processor, every start after its data arrive, the makespan the last finish, weights resident where they are used and within capacity.
+/// processor, every start after its data arrive, the makespan the last finish, weights resident where they are used and within capacity, space
+/// enough.
 [[nodiscard]] std::string find_fault(const Dag& dag, const DagSchedule& schedule);
 
 }  // namespace weft

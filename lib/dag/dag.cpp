@@ -23,6 +23,8 @@ Dag view(const DagColumns& columns) {
     dag.weight_size = columns.weight_size;
     dag.weight_limit = columns.weight_limit;
     dag.capacity = columns.capacity;
+    dag.task_space = columns.task_space;
+    dag.space = columns.space;
     return dag;
 }
 
@@ -123,6 +125,7 @@ void check_shapes(const Dag& dag) {
     WEFT_CHECK(dag.link_ps.empty() || (dag.link_ps.size() == std::size_t{dag.processor_count} * dag.processor_count &&
                                        dag.edge_flits.size() == dag.successors.size()));
     for (const std::uint32_t to : dag.successors) WEFT_CHECK(to < dag.task_count);
+    WEFT_CHECK(dag.task_space.empty() || (dag.task_space.size() == dag.task_count && dag.space.size() == dag.processor_count));
     if (dag.task_weight.empty()) return;
     WEFT_CHECK(dag.task_weight.size() == dag.task_count && dag.capacity.size() == dag.processor_count);
     WEFT_CHECK(dag.weight_limit.empty() || dag.weight_limit.size() == dag.weight_size.size());

@@ -17,7 +17,8 @@ using ProcessorId = Id<struct ProcessorTag>;    // processor of a Dag
 /// With empty edge_flits and link_ps every pair of processors is the same distance apart, as in the published examples.
 ///
 /// Tasks may need resident data: a task with a weight runs only where that weight is resident, and a processor keeps every weight that
-/// it ever took. Tasks of one weight share it. Empty columns: none needs anything.
+/// it ever took. Tasks of one weight share it. Empty columns: none needs anything. Tasks may also need space of their own, which they keep
+/// for ever: the task_space of all tasks of a processor is at most its space.
 struct Dag {
     std::uint32_t task_count = 0;
     std::uint32_t processor_count = 0;
@@ -31,6 +32,8 @@ struct Dag {
     std::span<const std::uint32_t> weight_size;       ///< in units of capacity
     std::span<const std::uint32_t> weight_limit;      ///< per weight: on how many processors it may be resident; or empty: on all
     std::span<const std::uint32_t> capacity;          ///< per processor
+    std::span<const std::int64_t> task_space;         ///< per task; or empty
+    std::span<const std::int64_t> space;              ///< per processor; or empty
 
     [[nodiscard]] std::span<const std::int64_t> costs(std::uint32_t task) const {
         return cost_ns.subspan(std::size_t{task} * processor_count, processor_count);
@@ -61,6 +64,8 @@ struct DagColumns {
     std::vector<std::uint32_t> weight_size;
     std::vector<std::uint32_t> weight_limit;
     std::vector<std::uint32_t> capacity;
+    std::vector<std::int64_t> task_space;
+    std::vector<std::int64_t> space;
 };
 
 [[nodiscard]] Dag view(const DagColumns& columns);

@@ -97,12 +97,15 @@ DagColumns renumber(const Dag& dag, std::span<const std::uint32_t> new_number) {
     columns.weight_size.assign(dag.weight_size.begin(), dag.weight_size.end());
     columns.weight_limit.assign(dag.weight_limit.begin(), dag.weight_limit.end());
     columns.capacity.assign(dag.capacity.begin(), dag.capacity.end());
+    columns.space.assign(dag.space.begin(), dag.space.end());
+    columns.task_space.resize(dag.task_space.size());
     columns.cost_ns.resize(dag.cost_ns.size());
     columns.task_weight.resize(dag.task_weight.size());
     std::vector<DagEdge> edges;
     for (std::uint32_t t = 0; t < dag.task_count; ++t) {
         const auto costs = dag.costs(t);
         std::copy(costs.begin(), costs.end(), columns.cost_ns.begin() + std::ptrdiff_t{new_number[t]} * dag.processor_count);
+        if (!dag.task_space.empty()) columns.task_space[new_number[t]] = dag.task_space[t];
         if (!dag.task_weight.empty()) columns.task_weight[new_number[t]] = dag.task_weight[t];
         for (std::uint32_t e = dag.successor_first[t]; e < dag.successor_first[t + 1U]; ++e) {
             const std::uint32_t flits = dag.edge_flits.empty() ? 0 : dag.edge_flits[e];

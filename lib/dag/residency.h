@@ -8,11 +8,12 @@
 
 namespace weft {
 
-/// Which weights are resident where, as tasks are placed. Weights x processors bits.
+/// Which weights are resident where, and what space is left, as tasks are placed. Weights x processors bits.
 class Residency {
 public:
     Residency(const Dag& dag, std::span<const Residence> reserved, bool only_reserved)
         : dag_(dag),
+          space_(dag.space.begin(), dag.space.end()),
           free_(dag.capacity.begin(), dag.capacity.end()),
           room_(dag.weight_limit.begin(), dag.weight_limit.end()),
           resident_(dag.weight_size.size() * dag.processor_count),
@@ -25,12 +26,14 @@ public:
     }
 
     [[nodiscard]] bool admits(std::uint32_t task, std::uint32_t processor) const {
+        if (!space_.empty() && space_[processor] < dag_.task_space[task]) return false;
         const std::uint32_t weight = dag_.weight_of(task);
         if (weight == no_id || resident_[index(weight, processor)]) return true;
         return !fixed_[weight] && room_[weight] > 0 && free_[processor] >= dag_.weight_size[weight];
     }
 
     void settle(std::uint32_t task, std::uint32_t processor) {
+        if (!space_.empty()) space_[processor] -= dag_.task_space[task];
         const std::uint32_t weight = dag_.weight_of(task);
         if (weight != no_id) add(weight, processor);
     }
@@ -53,6 +56,7 @@ private:
     }
 
     const Dag& dag_;
+    std::vector<std::int64_t> space_;
     std::vector<std::uint32_t> free_;
     std::vector<std::uint32_t> room_;   // per weight: further processors it may be on
     std::vector<bool> resident_;

@@ -298,6 +298,36 @@ TEST_CASE("reservations hold, and where only they count nothing else is taken") 
     CHECK(find_fault(view(columns), limited) == "weight 0 is on more than 1 processors");
 }
 
+TEST_CASE("space that tasks keep is respected") {
+    Random random(28);
+    int placed = 0;
+    for (int round = 0; round < 200; ++round) {
+        DagColumns columns = random_dag(random, 40, 6);
+        std::int64_t total = 0;
+        for (std::uint32_t t = 0; t < columns.task_count; ++t) total += columns.task_space.emplace_back(random.below(100));
+        columns.space.assign(columns.processor_count, total / columns.processor_count + random.below(120));
+        const Dag dag = view(columns);
+        for (const ListAlgorithm algorithm : algorithms) {
+            ListOptions options;
+            options.algorithm = algorithm;
+            const DagSchedule schedule = list_schedule(dag, options);
+            if (schedule.failed_task == no_id) {
+                CHECK(find_fault(dag, schedule) == "");
+                ++placed;
+                continue;
+            }
+            std::vector<std::int64_t> left = columns.space;
+            for (const std::uint32_t t : schedule.order) left[schedule.processor[t]] -= columns.task_space[t];
+            for (const std::int64_t space : left) {
+                CHECK(space >= 0);
+                CHECK(space < columns.task_space[schedule.failed_task]);
+            }
+        }
+    }
+    CHECK(placed > 200);
+    CHECK(placed < 800);
+}
+
 TEST_CASE("the checker of schedules sees each fault") {
     // Two chains on two processors: 0 -> 1 and 2 -> 3, each at home on one of them; the data of 0 take 7 ns to the other processor.
     DagColumns columns;
@@ -329,6 +359,11 @@ TEST_CASE("the checker of schedules sees each fault") {
           "tasks 1 and 3 overlap on processor 1");
     CHECK(fault_after([](auto& s) { s.residents.clear(); }) == "task 1 runs where its weight is not resident");
     CHECK(fault_after([](auto& s) { s.residents.push_back(s.residents.front()); }) == "weight 0 is twice on processor 1");
+    columns.task_space = {5, 5, 5, 5};
+    columns.space = {5, 14};
+    CHECK(find_fault(view(columns), good) == "the tasks of processor 1 need 1 more than its space");
+    columns.space = {5, 15};
+    CHECK(find_fault(view(columns), good) == "");
     columns.capacity = {4, 2};
     CHECK(find_fault(view(columns), good) == "processor 1 holds 3 of 2");
 }
