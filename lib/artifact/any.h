@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "artifact/candidates.h"
+#include "artifact/constraint.h"
 #include "artifact/graph.h"
+#include "artifact/kernels.h"
 #include "artifact/program.h"
 #include "artifact/schedule.h"
 #include "artifact/selection.h"
@@ -16,7 +18,7 @@
 namespace weft {
 
 /// Every kind of artifact, in pipeline order.
-using ArtifactKinds = std::tuple<Graph, Target, Tasks, Schedule, Candidates, Program, Timing, Selection>;
+using ArtifactKinds = std::tuple<Graph, Target, Tasks, Schedule, Candidates, Program, Timing, Selection, Constraint, Kernels>;
 
 /// The four identifier bytes at byte 4; empty where the file is shorter.
 [[nodiscard]] inline std::string_view identifier_of(std::span<const std::byte> bytes) {

@@ -3,6 +3,7 @@
 
 #include "artifact/program.h"
 #include "artifact/validate.h"
+#include "artifact/validate_tiles.h"
 
 namespace weft {
 namespace {
@@ -78,7 +79,7 @@ void check_fields(const Validator& check, const Instruction& instruction, std::s
     rule(instruction.rs2 < registers, "rs2", instruction.rs2);
     rule(!takes_register_pair(op) || op == Opcode::St || instruction.rs1 + 1 < registers, "register pair rs1", instruction.rs1);
     rule(op != Opcode::St || instruction.rd + 1 < registers, "register pair rd", instruction.rd);
-    rule(op == Opcode::Sldi || instruction.step == 0, "step", instruction.step);
+    rule(op == Opcode::Sldi || op == Opcode::Saddi || instruction.step == 0, "step", instruction.step);
     rule(op == Opcode::Wait || instruction.length >= 0, "length", instruction.length);
     if (op == Opcode::Wait || op == Opcode::Sync) {
         rule(instruction.length >= 0 && instruction.length < event_registers, "event register", instruction.length);
@@ -188,6 +189,7 @@ void validate<Program>(const Program& program, std::string_view file) {
     }
     const std::size_t cores = program.core_local_elems.size();
     if (cores == 0 || cores > core_limit) bad_input("{}: column 'core_local_elems' has {} rows, must have 1..{}", file, cores, core_limit);
+    validate_tile_program(program, file);
     check_groups(check, program, cores);
     check_instructions(check, program, cores);
     check_runs(check, program, cores);

@@ -2,6 +2,7 @@
 
 #include "artifact/schedule.h"
 #include "artifact/validate.h"
+#include "artifact/validate_tiles.h"
 
 namespace weft {
 
@@ -32,6 +33,7 @@ void validate<Schedule>(const Schedule& schedule, std::string_view file) {
             seen[lane] = 1;
         }
     }
+    validate_tile_schedule(schedule, file);
     if (schedule.slots_per_round == 0) bad_input("{}: slots_per_round must not be 0", file);
     for (std::size_t f = 0; f < schedule.family_level.size(); ++f) {
         check.below(schedule.family_stage[f], schedule.stage_count, "family_stage", f);

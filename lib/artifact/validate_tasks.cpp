@@ -4,6 +4,7 @@
 
 #include "artifact/tasks.h"
 #include "artifact/validate.h"
+#include "artifact/validate_tiles.h"
 #include "base/id.h"
 
 namespace weft {
@@ -197,7 +198,9 @@ private:
         check_.range(target.first_column, target.length, strip.columns, "targets", row);
         check_.below(target.row, family.tile_rows, "targets", row);
         check_.below(target.column, family.tile_columns, "targets", row);
-        check_.range(target.channel, target.length, tasks_.tensors[family.output].channels, "targets", row);
+        const std::uint64_t channels = tasks_.tensors[family.output].channels;
+        check_.below(target.channel, channels, "targets", row);
+        check_.range(target.channel, target.length, (family.tile_columns - target.column) * channels, "targets", row);
     }
 
     void check_block(const Strip& strip, std::size_t row) const {
@@ -316,12 +319,12 @@ private:
             if (lane.first_position != lane.first_tile || lane.position_count != lane.tile_count) check_.reject("lanes", row, "its fragment is not its tiles");
             return;
         }
-        // Windowed tiles: the fragment holds the first and the last position of the lane's tiles.
+        // Windowed tiles: the fragment holds the lane's tiles. The last tile of a row or column may reach back over the one
+        // before, which publishes those positions.
         const auto origin = [](std::uint64_t tile, std::uint32_t size, std::uint32_t extent) { return std::min<std::uint64_t>(tile * size, extent - size); };
         const std::uint64_t first_tile = lane.first_tile;
         const std::uint64_t last_tile = first_tile + lane.tile_count - 1;
-        const std::uint64_t first_column = origin(first_tile % tiles_per_row, family.tile_columns, output.columns);
-        const std::uint64_t first = origin(first_tile / tiles_per_row, family.tile_rows, output.rows) * output.columns + first_column;
+        const std::uint64_t first = first_tile / tiles_per_row * family.tile_rows * output.columns + first_tile % tiles_per_row * family.tile_columns;
         const std::uint64_t last_row = origin(last_tile / tiles_per_row, family.tile_rows, output.rows) + family.tile_rows - 1;
         const std::uint64_t last = last_row * output.columns + origin(last_tile % tiles_per_row, family.tile_columns, output.columns) + family.tile_columns - 1;
         if (lane.first_position > first || std::uint64_t{lane.first_position} + lane.position_count <= last) {
@@ -347,6 +350,7 @@ private:
 template <>
 void validate<Tasks>(const Tasks& tasks, std::string_view file) {
     TasksValidator(tasks, file).run();
+    validate_tile_tasks(tasks, file);
 }
 
 }  // namespace weft

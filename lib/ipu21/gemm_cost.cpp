@@ -110,7 +110,7 @@ void stationary_kernels(const GemmPlan& plan, bool staged, const KernelCosts& ke
         const KernelCost stage = kernels.stage(std::uint64_t{call.inner} * call.columns * plan.elem_bytes);
         terms.staging += stage.cycles * panels * blocks;
         terms.staging_source = stage.source;
-        terms.launch += panels * blocks;
+        terms.calls += static_cast<std::uint32_t>(panels * blocks);
     }
 }
 
@@ -149,6 +149,7 @@ void parallel_kernels(const GemmPlan& plan, bool staged, const KernelCosts& kern
         const KernelCost stage = kernels.stage(std::uint64_t{call.inner} * call.columns * plan.elem_bytes);
         terms.staging += stage.cycles;
         terms.staging_source = stage.source;
+        terms.calls += 1;
     }
 }
 

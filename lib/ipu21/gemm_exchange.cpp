@@ -213,6 +213,30 @@ std::string_view to_text(PhaseRole role) {
     return "?";
 }
 
+GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, std::uint32_t elem_bytes, std::uint32_t amp_columns) {
+    GemmPlan plan;
+    plan.m = op.m;
+    plan.n = op.n;
+    plan.k = op.k;
+    plan.distribution = static_cast<Distribution>(row.distribution);
+    plan.rows = row.rows;
+    plan.columns = row.columns;
+    plan.inner = row.inner;
+    plan.order = static_cast<GridOrder>(row.order);
+    plan.owner_order = static_cast<GridOrder>(row.owner_order);
+    plan.inner_block = row.inner_block;
+    plan.output_block = row.output_block;
+    plan.weight_slabs = row.weight_slabs;
+    plan.staged_panels = row.staged_panels;
+    plan.fan_in = row.fan_in;
+    plan.split_rows = row.split_rows;
+    plan.split_columns = row.split_columns;
+    plan.elem_bytes = elem_bytes;
+    plan.amp_columns = amp_columns;
+    plan.interleaved_weights = row.interleaved_weights != 0;
+    return plan;
+}
+
 std::uint32_t grid_tile(const GemmPlan& plan, std::uint32_t row, std::uint32_t column, std::uint32_t inner) {
     switch (plan.distribution) {
         case Distribution::OutputStationary: return plane_tile(plan.order, plan.rows, plan.columns, row, column);
@@ -260,6 +284,41 @@ std::vector<RepeatedPhase> representative_phases(const GemmPlan& plan, std::uint
         take(1);
     }
     return result;
+}
+
+std::vector<std::uint32_t> weight_bytes(const GemmPlan& plan, std::uint32_t tile_count) {
+    std::vector<std::uint32_t> bytes(tile_count, 0);
+    const auto add = [&](std::uint32_t tile, std::uint64_t elems) { bytes[tile] += static_cast<std::uint32_t>(elems * plan.elem_bytes); };
+    if (plan.distribution == Distribution::PanelReduction) {
+        const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
+        for (std::uint32_t panel = 0; panel < panels; ++panel) {
+            for (std::uint32_t slab = 0; slab < plan.k / plan.inner_block; ++slab) {
+                add(owner_tile(plan, panel_home(plan, panels, panel), slab % plan.rows), std::uint64_t{plan.inner_block} * plan.output_block);
+            }
+        }
+        return bytes;
+    }
+    const bool parallel = plan.distribution == Distribution::ParallelReduction;
+    const std::uint32_t blocks = ceil_divide(plan.k, plan.inner_block);
+    for (std::uint32_t column = 0; column < plan.columns; ++column) {
+        const Interval run = dealt_interval(plan.n, column_grain(plan), plan.columns, column);
+        const std::uint64_t width = std::uint64_t{ceil_divide(run.length(), column_grain(plan))} * column_grain(plan);
+        if (parallel) {
+            const std::uint32_t copies = plan.weight_slabs > 1 ? 1 : plan.rows;
+            for (std::uint32_t part = 0; part < plan.inner; ++part) {
+                const std::uint64_t depth = dealt_interval(plan.k, plan.amp_columns, plan.inner, part).length();
+                for (std::uint32_t row = 0; row < copies; ++row) add(grid_tile(plan, row, column, part), depth * width);
+            }
+        } else if (plan.weight_slabs > 1) {
+            for (std::uint32_t block = 0; block < blocks; ++block) {
+                const auto slab = static_cast<std::uint32_t>(std::uint64_t{block} * plan.weight_slabs / blocks);
+                add(owner_tile(plan, column, slab), std::uint64_t{plan.inner_block} * width);
+            }
+        } else {
+            for (std::uint32_t row = 0; row < plan.rows; ++row) add(grid_tile(plan, row, column, 0), std::uint64_t{blocks} * plan.inner_block * width);
+        }
+    }
+    return bytes;
 }
 
 std::uint32_t gemm_phase_count(const GemmPlan& plan) {

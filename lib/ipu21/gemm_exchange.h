@@ -52,6 +52,9 @@ struct GemmPlan {
     [[nodiscard]] std::uint32_t tiles() const { return rows * columns * inner; }
 };
 
+/// The GEMM plan that a row of a .tasks stands for.
+[[nodiscard]] GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, std::uint32_t elem_bytes, std::uint32_t amp_columns);
+
 /// Logical tile of partition (row, column) of a rows x columns plane in `order`.
 [[nodiscard]] constexpr std::uint32_t plane_tile(GridOrder order, std::uint32_t rows, std::uint32_t columns, std::uint32_t row,
                                                  std::uint32_t column) {
@@ -93,6 +96,9 @@ struct RepeatedPhase {
 /// Layouts of the left operand and of the result; `memory`: class of the result.
 [[nodiscard]] TileLayout left_layout(const GemmPlan& plan);
 [[nodiscard]] TileLayout output_layout(const GemmPlan& plan, TileMemory memory);
+
+/// Bytes of stored weights on every tile, 0 .. tile_count - 1.
+[[nodiscard]] std::vector<std::uint32_t> weight_bytes(const GemmPlan& plan, std::uint32_t tile_count);
 
 /// Number of phases of gemm_phases() without building them.
 [[nodiscard]] std::uint32_t gemm_phase_count(const GemmPlan& plan);

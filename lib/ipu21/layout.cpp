@@ -62,6 +62,7 @@ void add_local_work(const Target& target, MatrixShape shape, const TileLayout& f
     const std::uint64_t bytes = shard_bytes(to, shape);
     if (same_places(from, to) && !moved && from.memory != to.memory) {
         cost.staging_cycles += ceil_divide<std::uint64_t>(bytes, machine.copy_bytes_per_cycle) + machine.copy_call_cycles;
+        cost.launch_cycles += machine.launch_cycles;
     }
     if (moved) {
         constexpr std::uint64_t pack_cycles_per_elem = 4;

@@ -184,6 +184,36 @@ inline SelectionColumns sample(std::type_identity<Selection>) {
     return selection;
 }
 
+inline ConstraintColumns sample(std::type_identity<Constraint>) {
+    ConstraintColumns constraint;
+    constraint.operator_name = "up";
+    constraint.plan_key = "output-stationary 81x18x1";
+    constraint.reason = "tile 3: no interleaved memory";
+    constraint.tile = 3;
+    constraint.memory = 1;
+    constraint.bytes = 65'536;
+    constraint.alignment = 32;
+    constraint.largest_free_bytes = 40'000;
+    constraint.first_step = 2;
+    constraint.last_step = 5;
+    constraint.conflicts = {{2, 0, 0xffffffffU, 0, 9, 0x80000, 300'000}};
+    return constraint;
+}
+
+inline KernelsColumns sample(std::type_identity<Kernels>) {
+    KernelsColumns kernels;
+    kernels.clock_hz = 1'500'000'000;
+    const auto text = [&](std::string_view t) { return pool_append(kernels.name_pool, t); };
+    const std::uint32_t kind = text("gemm");
+    const std::uint32_t category = text("load=interleaved");
+    const std::uint32_t build = text("1f");
+    const std::uint32_t target = text("ipu21");
+    const std::uint32_t none = text("");
+    kernels.dims = {{64, text("inner"), 0}, {36, text("rows"), 0}};
+    kernels.records = {{9, 100, 110, 120, 130, -20'000, kind, category, 0, 2, build, target, none, 0}};
+    return kernels;
+}
+
 /// `check(std::type_identity<Kind>, owned columns)` for every kind.
 template <class Check>
 void for_each_sample(Check&& check) {

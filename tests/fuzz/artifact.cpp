@@ -25,6 +25,10 @@ template <>
 constexpr flatbuffers::voffset_t size_field<weft::Timing> = weft::fbs::Timing::VT_FILE_BYTES;
 template <>
 constexpr flatbuffers::voffset_t size_field<weft::Selection> = weft::fbs::Selection::VT_FILE_BYTES;
+template <>
+constexpr flatbuffers::voffset_t size_field<weft::Constraint> = weft::fbs::Constraint::VT_FILE_BYTES;
+template <>
+constexpr flatbuffers::voffset_t size_field<weft::Kernels> = weft::fbs::Kernels::VT_FILE_BYTES;
 
 /// Mutations seldom keep the stored size right, so the fuzzer sets it where there is one to set: what lies behind is of interest.
 void repair_size(std::span<std::byte> bytes, flatbuffers::voffset_t field) {

@@ -1,4 +1,5 @@
 #include "analyse.h"
+#include "analyse/ipu21/timing.h"
 #include "artifact/file.h"
 #include "base/tool.h"
 #include "pim/reader.h"
@@ -39,10 +40,24 @@ weft::Analysis analyse_file(const Options& options, const weft::Target& target) 
     return weft::analyse(*program, target, program.hash(), options.analyse, options.program);
 }
 
+/// Tile processors: one table per operator.
+void run_tiles(weft::Tool& tool, const Options& options, const weft::Target& target) {
+    const weft::Artifact<weft::Program> program(options.program);
+    const weft::TimingColumns timing = weft::ipu21::analyse(*program, target, program.hash());
+    if (!options.output.empty()) {
+        weft::write_artifact(options.output, weft::view(timing));
+        tool.note_output(options.output);
+    }
+    tool.report()["latency_cycles"] = timing.latency_cycles;
+    tool.report()["latency_ns"] = timing.latency_ns;
+    if (!options.quiet) fmt::print("{}", weft::ipu21::table(*program, target, weft::view(timing)));
+}
+
 void run(weft::Tool& tool, const Options& options) {
     const weft::Artifact<weft::Target> target(options.target);
     tool.note_input(options.program);
     tool.note_input(options.target);
+    if (target->family == weft::TargetFamily::Ipu21) return run_tiles(tool, options, *target);
     const weft::Analysis analysis = analyse_file(options, *target);
     tool.report() = weft::json_report(analysis);
     if (!options.output.empty()) {

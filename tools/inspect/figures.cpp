@@ -224,4 +224,32 @@ std::vector<Figure> figures_of(const Selection& selection) {
     return list.take();
 }
 
+std::vector<Figure> figures_of(const Constraint& constraint) {
+    FigureList list;
+    list.add("operator", constraint.operator_name);
+    list.add("plan", constraint.plan_key);
+    list.add("reason", constraint.reason);
+    list.add("tile", constraint.tile);
+    list.add("bytes", constraint.bytes);
+    list.add("largest_free_bytes", constraint.largest_free_bytes);
+    list.add("conflicts", constraint.conflicts.size());
+    return list.take();
+}
+
+std::vector<Figure> figures_of(const Kernels& kernels) {
+    FigureList list;
+    std::uint64_t fresh = 0;
+    std::uint64_t samples = 0;
+    for (const KernelRow& record : kernels.records) {
+        fresh += record.status == 0 ? 1 : 0;
+        samples += record.samples;
+    }
+    list.add("records", kernels.records.size());
+    list.add("fresh", fresh);
+    list.add("samples", samples);
+    list.add("unit", enum_text(kernels.unit));
+    list.add("clock_hz", kernels.clock_hz);
+    return list.take();
+}
+
 }  // namespace weft

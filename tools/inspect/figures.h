@@ -17,5 +17,7 @@ std::vector<Figure> figures_of(const Candidates& candidates);
 std::vector<Figure> figures_of(const Program& program);
 std::vector<Figure> figures_of(const Timing& timing);
 std::vector<Figure> figures_of(const Selection& selection);
+std::vector<Figure> figures_of(const Constraint& constraint);
+std::vector<Figure> figures_of(const Kernels& kernels);
 
 }  // namespace weft

@@ -11,6 +11,6 @@ struct SchemaText {
 };
 
 /// The schemas that this program was built with.
-extern const std::array<SchemaText, 8> schema_texts;
+extern const std::array<SchemaText, 10> schema_texts;
 
 }  // namespace weft

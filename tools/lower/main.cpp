@@ -1,5 +1,6 @@
 #include "artifact/artifact.h"
 #include "base/tool.h"
+#include "lower/ipu21/command.h"
 #include "lower/lower.h"
 
 int main(int argc, char** argv) {
@@ -18,12 +19,15 @@ int main(int argc, char** argv) {
     tool.app().add_option("--liveness-rounds", options.liveness_rounds, "Rounds over which deadlock freedom is checked")
         ->check(CLI::Range(1U, 64U))
         ->capture_default_str();
+    ipu21::LowerCommand tiles;
+    tiles.add_options(tool.app());
     tool.add_output(output, "The .prog to write");
     return tool.run(argc, argv, [&] {
         const Artifact<Tasks> tasks(tasks_path);
         const Artifact<Schedule> schedule(schedule_path);
         const Artifact<Target> target(target_path);
         for (const auto& path : {tasks_path, schedule_path, target_path}) tool.note_input(path);
+        if (target->family == TargetFamily::Ipu21) return tiles.run(tool, *tasks, *schedule, *target, output);
         const ProgramColumns program = lower(*tasks, *schedule, *target, options);
         const Hash128 hash = write_artifact(output, view(program));
         tool.note_output(output);

@@ -5,6 +5,7 @@
 #include "artifact/target.h"
 #include "artifact/tasks.h"
 #include "base/tool.h"
+#include "prepare/ipu21/command.h"
 #include "prepare/prepare.h"
 
 namespace {
@@ -71,12 +72,15 @@ int main(int argc, char** argv) {
         .add_option("--crossbar-share", options.crossbar_percent, "Percent of the chip's crossbars for weights and their copies (default 80)")
         ->check(CLI::Range(1U, 100U))
         ->type_name("P");
+    weft::ipu21::PrepareCommand tiles;
+    tiles.add_options(tool.app());
     tool.add_output(output_path, "The tasks");
     return tool.run(argc, argv, [&] {
         const weft::Artifact<weft::Graph> graph(graph_path);
         const weft::Artifact<weft::Target> target(target_path);
         tool.note_input(graph_path);
         tool.note_input(target_path);
+        if (target->family == weft::TargetFamily::Ipu21) return tiles.run(tool, graph, *target, output_path);
         options.allow_host = !no_host;
         options.graph_hash = graph.hash();
         const weft::TasksColumns columns = weft::prepare(*graph, *target, options);

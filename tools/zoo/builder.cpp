@@ -10,7 +10,6 @@
 namespace weft::zoo {
 namespace {
 
-constexpr std::int64_t opset = 13;
 constexpr std::int64_t ir_version = 7;
 
 void set_int(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
@@ -69,13 +68,13 @@ constexpr double rectified_variance = 0.340845;
 
 }  // namespace
 
-Builder::Builder(std::string_view network, std::uint64_t seed) : seed_(seed) {
+Builder::Builder(std::string_view network, std::uint64_t seed, std::int64_t operator_set) : seed_(seed) {
     model_.set_ir_version(ir_version);
     model_.set_producer_name("weft-zoo");
     model_.set_producer_version(std::string(version_text));
     onnx::OperatorSetIdProto& set = *model_.add_opset_import();
     set.set_domain("");
-    set.set_version(opset);
+    set.set_version(operator_set);
     model_.mutable_graph()->set_name(std::string(network));
 }
 

@@ -50,7 +50,7 @@ struct BatchNorm {
 /// between two inputs does not drown in what they share. Same calls and seed, same bytes.
 class Builder {
 public:
-    Builder(std::string_view network, std::uint64_t seed);
+    Builder(std::string_view network, std::uint64_t seed, std::int64_t operator_set = 13);
 
     Value input(std::string_view name, std::vector<std::int64_t> dims);
     /// Renames the value to "output" by making it the last node's output, and ends the model.
@@ -75,6 +75,14 @@ public:
     Value dropout(const Value& x);
     Value softmax(const Value& x);
 
+    // Transformers: values are [batch, rows, columns].
+    Value mat_mul(const Value& x, const std::string& name, std::int64_t outputs, bool bias = true);
+    Value layer_norm(const Value& x, const std::string& name);
+    /// As a chain of elementwise nodes around Erf, or around Tanh.
+    Value gelu(const Value& x, const std::string& name, bool tanh_form);
+    /// Scaled dot-product self-attention with its four projections.
+    Value attention(const Value& x, const std::string& name, std::int64_t head_count);
+
     [[nodiscard]] onnx::ModelProto take();
 
 private:
@@ -82,6 +90,10 @@ private:
     Value fresh(std::string_view stem, std::vector<std::int64_t> dims, bool rectified);
     Value pool(std::string_view type, const Value& x, const Pool& shape);
     Value reshape(const Value& x, std::vector<std::int64_t> dims);
+    std::string scalar(const std::string& name, double value);
+    Value elementwise(std::string_view type, const Value& a, const std::string& b, const std::string& name);
+    /// [batch, rows, columns] split into heads and transposed.
+    Value heads(const Value& x, std::int64_t count, const std::string& name, std::initializer_list<std::int64_t> perm);
     /// Adds an f32 initializer of integers times a factor.
     std::string floats(const std::string& name, std::span<const std::int64_t> dims, std::span<const std::int64_t> integers, double factor,
                        double offset = 0);

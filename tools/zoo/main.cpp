@@ -12,6 +12,9 @@ void print_list() {
     for (const weft::zoo::Network& network : weft::zoo::networks()) {
         fmt::print("{:<14} size {:>3}  classes {:>4}  {}\n", network.name, network.size, network.classes, network.source);
     }
+    for (const weft::zoo::Network& block : weft::zoo::blocks()) {
+        fmt::print("{:<16} rows {:>4}  {}\n", block.name, block.size, block.source);
+    }
 }
 
 }  // namespace
@@ -36,6 +39,7 @@ int main(int argc, char** argv) {
     app.add_option("--hidden", options.hidden, "Units of the hidden dense layers of alexnet and vgg16")
         ->check(CLI::Range(1, 1 << 16))
         ->capture_default_str();
+    app.add_option("--batch", options.batch, "Batch of a transformer block")->check(CLI::Range(1, 4096))->capture_default_str();
     app.add_flag("--softmax", options.softmax, "End in a Softmax over the classes");
     return tool.run(argc, argv, [&] {
         if (list) return print_list();

@@ -21,12 +21,31 @@ constexpr Network table[] = {
     {"unet", "after Ronneberger et al. 2015: three levels from 16 channels, padded and batch-normalised", 64, 2, unet},
 };
 
+constexpr std::int64_t block_operator_set = 17;   // the first with LayerNormalization
+
+constexpr Network block_table[] = {
+    {"siglip-mlp", "SigLIP-so400m/14 at 384, MLP 1152-4608-1152 as calibrated (--hidden 4304: as published)", 729, 1, siglip_mlp},
+    {"siglip-attention", "SigLIP-so400m/14 at 384, attention block of 16 heads", 729, 1, siglip_attention},
+    {"bert-block", "Devlin et al. 2019, one layer of BERT base", 384, 1, bert_block},
+    {"gpt2-block", "Radford et al. 2019, one layer of GPT-2 without its causal mask", 1024, 1, gpt2_block},
+    {"vit-block", "Dosovitskiy et al. 2021, one layer of ViT-B/16 at 224", 197, 1, vit_block},
+};
+
 }  // namespace
 
 std::span<const Network> networks() { return table; }
+std::span<const Network> blocks() { return block_table; }
 
 onnx::ModelProto build_network(std::string_view name, NetworkOptions options) {
-    const auto* network = std::find_if(std::begin(table), std::end(table), [&](const Network& row) { return row.name == name; });
+    const auto named = [&](const Network& row) { return row.name == name; };
+    const auto* network = std::find_if(std::begin(table), std::end(table), named);
+    const auto* block = std::find_if(std::begin(block_table), std::end(block_table), named);
+    if (block != std::end(block_table)) {
+        if (options.size == 0) options.size = block->size;
+        Builder builder(name, options.seed, block_operator_set);
+        builder.output(block->build(builder, options));
+        return builder.take();
+    }
     if (network == std::end(table)) refuse("there is no network '{}' in the zoo; weft-zoo --list names them", name);
     if (options.size == 0) options.size = network->size;
     if (options.classes == 0) options.classes = network->classes;

@@ -14,6 +14,7 @@ struct NetworkOptions {
     std::int64_t classes = 0;    ///< 0: the usual number
     std::int64_t hidden = 4096;  ///< units of the hidden fully connected layers of alexnet and vgg16
     bool softmax = false;        ///< end in a Softmax over the classes
+    std::int64_t batch = 1;      ///< transformer blocks only
 };
 
 /// One network of the zoo.
@@ -27,6 +28,8 @@ struct Network {
 };
 
 [[nodiscard]] std::span<const Network> networks();
+/// Blocks of transformers; `size` is the number of rows (tokens), classes are not used.
+[[nodiscard]] std::span<const Network> blocks();
 
 /// The whole model. Throws Failure(refused) for an unknown name or a size too small for the network.
 [[nodiscard]] onnx::ModelProto build_network(std::string_view name, NetworkOptions options);
@@ -45,5 +48,10 @@ Value googlenet(Builder& builder, const NetworkOptions& options);
 Value mobilenetv2(Builder& builder, const NetworkOptions& options);
 Value shufflenet(Builder& builder, const NetworkOptions& options);
 Value unet(Builder& builder, const NetworkOptions& options);
+Value siglip_mlp(Builder& builder, const NetworkOptions& options);
+Value siglip_attention(Builder& builder, const NetworkOptions& options);
+Value bert_block(Builder& builder, const NetworkOptions& options);
+Value gpt2_block(Builder& builder, const NetworkOptions& options);
+Value vit_block(Builder& builder, const NetworkOptions& options);
 
 }  // namespace weft::zoo

@@ -1,0 +1,143 @@
+#include "analyse/ipu21/timing.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/id.h"
+#include "ipu21/exchange_counters.h"
+
+namespace weft::ipu21 {
+namespace {
+
+Phase phase_of(const Program& program, const TilePhase& row) {
+    Phase phase;
+    for (std::uint32_t i = row.first_transfer; i < row.first_transfer + row.transfer_count; ++i) {
+        const TileTransfer& transfer = program.tile_transfers[i];
+        const auto first = static_cast<std::uint32_t>(phase.receivers.size());
+        const auto receivers = program.tile_receivers.subspan(transfer.first_receiver, transfer.receiver_count);
+        phase.receivers.insert(phase.receivers.end(), receivers.begin(), receivers.end());
+        phase.transfers.push_back({transfer.source, first, transfer.receiver_count, transfer.words});
+    }
+    return phase;
+}
+
+std::uint64_t to_ns(const Target& target, std::uint64_t cycles) {
+    return static_cast<std::uint64_t>(
+        multiply_divide(static_cast<std::int64_t>(cycles), 1'000'000'000, static_cast<std::int64_t>(target.ipu21.clock_hz)));
+}
+
+TilePhaseTiming phase_timing(const Program& program, const Target& target, const Topology& topology, const TilePhase& row) {
+    const Phase phase = phase_of(program, row);
+    check_phase(phase, topology.tile_count(), target.ipu21.max_transfer_words, "the program");
+    const ExchangeCounters counters = count_exchange(topology, phase);
+    TilePhaseTiming timing{};
+    timing.operator_index = program.tile_steps[row.step].operator_index;
+    timing.role = row.role;
+    timing.transfers = counters.transfers;
+    timing.largest_fan_out = counters.largest_fan_out;
+    timing.slots = row.slots;
+    timing.tiles_sending_and_receiving = counters.tiles_sending_and_receiving;
+    timing.pairs_same_payload = counters.pairs_same_payload;
+    timing.pairs_unrelated_payload = counters.pairs_unrelated_payload;
+    timing.scheduled_cycles = row.cycles;
+    timing.lower_bound_cycles = lower_bound_cycles(target, topology, phase, target.ipu21.discipline);
+    timing.boundary_cycles = target.ipu21.measured_boundary_cycles;
+    return timing;
+}
+
+std::uint64_t total(const TileOperatorTiming& t) { return t.local_cycles + t.exchange_cycles + t.staging_cycles + t.launch_cycles; }
+std::uint64_t estimated_total(const TileOperatorTiming& t) {
+    return t.estimated_local_cycles + t.estimated_exchange_cycles + t.estimated_staging_cycles + t.estimated_launch_cycles;
+}
+
+void add_step(const TileStep& step, const Ipu21& machine, TileOperatorTiming& timing) {
+    const auto kind = static_cast<TileStepKind>(step.kind);
+    std::uint64_t launch = std::uint64_t{step.launches} * machine.launch_cycles;
+    if (kind == TileStepKind::Exchange) {
+        ++timing.phases;
+        timing.exchange_cycles += step.cycles;
+        timing.estimated_exchange_cycles += step.estimated_cycles;
+        launch += machine.measured_boundary_cycles;
+    } else if (kind == TileStepKind::Kernel) {
+        timing.local_cycles += step.cycles;
+        timing.estimated_local_cycles += step.estimated_cycles;
+    } else {
+        timing.staging_cycles += step.cycles;
+        timing.estimated_staging_cycles += step.estimated_cycles;
+    }
+    timing.launch_cycles += launch;
+    timing.estimated_launch_cycles += launch;
+}
+
+void set_summary(const Target& target, TimingColumns& timing) {
+    std::uint64_t compute = 0;
+    std::uint64_t exchange = 0;
+    for (const TileOperatorTiming& op : timing.tile_operators) {
+        compute += op.local_cycles + op.staging_cycles;
+        exchange += op.exchange_cycles + op.launch_cycles;
+    }
+    timing.latency_cycles = compute + exchange;
+    timing.latency_ns = std::max<std::uint64_t>(1, to_ns(target, timing.latency_cycles));
+    timing.interval_ns = timing.latency_ns;
+    timing.alternative_interval_ns = timing.latency_ns;
+    timing.inferences_per_round = 1;
+    CoreTiming slowest{};
+    slowest.local_ns = to_ns(target, compute);
+    slowest.communication_ns = to_ns(target, exchange);
+    timing.cores.push_back(slowest);
+    timing.busiest_core_ns = slowest.local_ns + slowest.communication_ns;
+    timing.work_bound_ns = timing.busiest_core_ns;
+    timing.local_bound_ns = slowest.local_ns;
+}
+
+}  // namespace
+
+TimingColumns analyse(const Program& program, const Target& target, Hash128 program_hash) {
+    TimingColumns timing;
+    timing.program_hash_high = program_hash.high;
+    timing.program_hash_low = program_hash.low;
+    if (program.tile_steps.empty()) {
+        timing.availability = Availability::EmptyProgram;
+        timing.reason = "the program holds no steps for tile processors";
+        return timing;
+    }
+    const Topology topology(target);
+    for (std::uint32_t op = 0; op < program.labels.size(); ++op) {
+        TileOperatorTiming row{};
+        row.operator_index = op;
+        timing.tile_operators.push_back(row);
+    }
+    for (const TileStep& step : program.tile_steps) {
+        if (step.operator_index >= timing.tile_operators.size()) bad_input("a step belongs to operator {} of {}", step.operator_index, timing.tile_operators.size());
+        add_step(step, target.ipu21, timing.tile_operators[step.operator_index]);
+    }
+    for (const TilePhase& phase : program.tile_phases) timing.tile_phases.push_back(phase_timing(program, target, topology, phase));
+    timing.events = program.tile_transfers.size();
+    set_summary(target, timing);
+    return timing;
+}
+
+std::string table(const Program& program, const Target& target, const Timing& timing) {
+    std::string text = fmt::format("{:<32} {:>11} {:>11} {:>9} {:>9} {:>11} {:>11} {:>6}\n", "operator", "local", "exchange", "staging", "launch",
+                                   "total", "estimated", "phases");
+    TileOperatorTiming sum{};
+    for (const TileOperatorTiming& op : timing.tile_operators) {
+        const std::string_view name = pool_text(program.name_pool, program.labels[op.operator_index]);
+        text += fmt::format("{:<32} {:>11} {:>11} {:>9} {:>9} {:>11} {:>11} {:>6}\n", name.substr(0, 32), op.local_cycles, op.exchange_cycles,
+                            op.staging_cycles, op.launch_cycles, total(op), estimated_total(op), op.phases);
+        sum.local_cycles += op.local_cycles;
+        sum.exchange_cycles += op.exchange_cycles;
+        sum.staging_cycles += op.staging_cycles;
+        sum.launch_cycles += op.launch_cycles;
+        sum.estimated_local_cycles += estimated_total(op);
+        sum.phases += op.phases;
+    }
+    text += fmt::format("{:<32} {:>11} {:>11} {:>9} {:>9} {:>11} {:>11} {:>6}\n", "all", sum.local_cycles, sum.exchange_cycles, sum.staging_cycles,
+                        sum.launch_cycles, total(sum), sum.estimated_local_cycles, sum.phases);
+    text += fmt::format("exchange {} cycles scheduled, {} with the boundary of {} phases; latency {} cycles, {:.3f} ms\n", sum.exchange_cycles,
+                        sum.exchange_cycles + std::uint64_t{sum.phases} * target.ipu21.measured_boundary_cycles, sum.phases, timing.latency_cycles,
+                        static_cast<double>(timing.latency_cycles) * 1e3 / static_cast<double>(target.ipu21.clock_hz));
+    return text;
+}
+
+}  // namespace weft::ipu21

@@ -1,0 +1,59 @@
+#include "lower/ipu21/command.h"
+
+#include <algorithm>
+
+#include "artifact/constraint.h"
+
+namespace weft::ipu21 {
+namespace {
+
+ConstraintColumns constraint_of(const PlacementFailure& failure) {
+    ConstraintColumns constraint;
+    constraint.operator_name = failure.operator_name;
+    constraint.plan_key = failure.plan_key;
+    constraint.reason = failure.text;
+    constraint.tile = failure.tile;
+    constraint.memory = failure.memory;
+    constraint.bytes = failure.bytes;
+    constraint.alignment = failure.alignment;
+    constraint.largest_free_bytes = failure.largest_free;
+    constraint.first_step = failure.buffers[failure.buffer].first_step;
+    constraint.last_step = failure.buffers[failure.buffer].last_step;
+    for (const PlacementConflict& conflict : failure.conflicts) {
+        const TileBuffer& buffer = failure.buffers[conflict.buffer];
+        constraint.conflicts.push_back({buffer.kind, buffer.operator_index, buffer.value, buffer.first_step, buffer.last_step, conflict.address, conflict.bytes});
+    }
+    return constraint;
+}
+
+}  // namespace
+
+void LowerCommand::add_options(CLI::App& app) {
+    app.add_option("--constraint", constraint_path_, "Tile processors: where a failed placement writes the plan to avoid (.constraint)")->type_name("FILE");
+}
+
+void LowerCommand::run(Tool& tool, const Tasks& tasks, const Schedule& schedule, const Target& target, const std::string& output) {
+    const LoweredProgram lowered = lower(tasks, schedule, target);
+    if (lowered.failure) {
+        if (!constraint_path_.empty()) {
+            const ConstraintColumns constraint = constraint_of(*lowered.failure);
+            write_artifact(constraint_path_, view(constraint));
+            tool.note_output(constraint_path_);
+        }
+        refuse("{}", lowered.failure->text);
+    }
+    const ProgramColumns& program = lowered.program;
+    const Hash128 hash = write_artifact(output, view(program));
+    tool.note_output(output);
+    std::uint64_t scheduled = 0;
+    for (const TilePhase& phase : program.tile_phases) scheduled += phase.cycles;
+    tool.report()["program_hash"] = to_hex(hash);
+    tool.report()["steps"] = program.tile_steps.size();
+    tool.report()["phases"] = program.tile_phases.size();
+    tool.report()["transfers"] = program.tile_transfers.size();
+    tool.report()["scheduled_exchange_cycles"] = scheduled;
+    tool.report()["allocations"] = program.allocations.size();
+    tool.report()["local_bytes_max"] = *std::ranges::max_element(program.core_local_elems);
+}
+
+}  // namespace weft::ipu21

@@ -1,0 +1,200 @@
+#include "lower/ipu21/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "arena/arena.h"
+#include "base/checked.h"
+
+namespace weft::ipu21 {
+namespace {
+
+constexpr std::uint32_t alignment_bytes = 32;   // of every kernel operand that the matrix unit streams
+constexpr std::uint32_t left_tail_bytes = 16;   // read past the end of a left operand
+constexpr std::uint32_t word_bytes = 4;
+
+std::uint32_t shard_on(const Tasks& tasks, const TileBuffer& buffer, std::uint32_t tile) {
+    const TileLayout& layout = tasks.tile_layouts[buffer.layout];
+    const LayoutPart part = part_on(layout, tile);
+    if (!part.held) return 0;
+    const MatrixShape shape{tasks.tile_values[buffer.value].rows, tasks.tile_values[buffer.value].columns};
+    const std::uint64_t rows = rows_of(layout, shape, part.row).length();
+    // Columns are stored in whole micro-blocks.
+    const std::uint64_t columns = std::uint64_t{ceil_divide(columns_of(layout, shape, part.column).length(), layout.column_grain)} * layout.column_grain;
+    if (rows * columns == 0) return 0;
+    return narrow<std::uint32_t>(rows * columns * layout.elem_bytes + left_tail_bytes);
+}
+
+void exchange_row_bytes(const Target& target, const StepProgram& program, std::span<std::uint32_t> bytes) {
+    for (const PlannedPhase& planned : program.phases) {
+        std::vector<std::uint32_t> roles(bytes.size(), 0);
+        for (const Transfer& transfer : planned.phase.transfers) {
+            ++roles[transfer.source];
+            for (const std::uint32_t tile : planned.phase.receivers_of(transfer)) ++roles[tile];
+        }
+        for (std::size_t tile = 0; tile < roles.size(); ++tile) {
+            if (roles[tile] != 0) bytes[tile] += word_bytes * (1 + target.ipu21.exchange_row_words * roles[tile]);
+        }
+    }
+}
+
+/// What one tile asks for; tiles that ask for the same get the same addresses.
+struct TileRequests {
+    std::array<std::vector<ArenaRequest>, 2> of_class;
+    auto operator<=>(const TileRequests&) const = default;
+};
+
+struct TilePlacement {
+    std::array<std::vector<std::uint64_t>, 2> addresses;
+    bool failed = false;
+    std::uint32_t failed_class = 0;
+    ArenaFailure failure;
+};
+
+TilePlacement place_tile(const Target& target, const TileRequests& requests) {
+    const Ipu21& machine = target.ipu21;
+    TilePlacement result;
+    const Arena interleaved{machine.interleaved_begin, machine.placeable_end};
+    auto placed = place_in_arenas(requests.of_class[1], std::span(&interleaved, 1), &result.failure);
+    if (!placed) {
+        result.failed = true;
+        result.failed_class = 1;
+        return result;
+    }
+    std::uint64_t top = machine.interleaved_begin;
+    for (std::size_t i = 0; i < placed->size(); ++i) top = std::max(top, (*placed)[i] + requests.of_class[1][i].bytes);
+    const std::uint64_t element = machine.interleaved_element_bytes;
+    const std::uint64_t boundary =
+        std::min<std::uint64_t>(machine.placeable_end, machine.interleaved_begin + ceil_divide(top - machine.interleaved_begin, element) * element);
+    result.addresses[1] = std::move(*placed);
+    const std::array<Arena, 2> standard{Arena{machine.standard_begin, machine.interleaved_begin - machine.support_bytes},
+                                        Arena{boundary, machine.placeable_end}};
+    placed = place_in_arenas(requests.of_class[0], standard, &result.failure);
+    if (!placed) {
+        result.failed = true;
+        result.failed_class = 0;
+        return result;
+    }
+    result.addresses[0] = std::move(*placed);
+    return result;
+}
+
+/// The buffer whose plan is to blame: of the failed one and those in its way the largest that belongs to an operator's plan.
+std::uint32_t blamed_buffer(const StepProgram& program, const std::vector<std::uint32_t>& bytes, std::size_t tiles, std::uint32_t tile,
+                            std::uint32_t failed, const std::vector<std::uint32_t>& conflicts) {
+    std::uint32_t blamed = failed;
+    std::uint64_t largest = program.buffers[failed].operator_index == no_id ? 0 : bytes[failed * tiles + tile];
+    for (const std::uint32_t buffer : conflicts) {
+        if (program.buffers[buffer].operator_index == no_id) continue;
+        const std::uint64_t size = bytes[buffer * tiles + tile];
+        if (size > largest) {
+            largest = size;
+            blamed = buffer;
+        }
+    }
+    return blamed;
+}
+
+PlacementFailure describe(const Tasks& tasks, const Schedule& schedule, const StepProgram& program, const std::vector<std::uint32_t>& bytes,
+                          std::size_t tiles, std::uint32_t tile, const std::vector<std::uint32_t>& buffers, const TilePlacement& placement,
+                          std::span<const ArenaRequest> requests) {
+    PlacementFailure failure;
+    const ArenaFailure& arena = placement.failure;
+    failure.tile = tile;
+    failure.memory = placement.failed_class;
+    failure.buffer = buffers[arena.request];
+    failure.bytes = requests[arena.request].bytes;
+    failure.alignment = requests[arena.request].alignment;
+    failure.largest_free = arena.largest_free;
+    std::vector<std::uint32_t> conflicts;
+    for (const std::uint32_t other : arena.conflicts) {
+        conflicts.push_back(buffers[other]);
+        failure.conflicts.push_back({buffers[other], static_cast<std::uint32_t>(arena.addresses[other]), static_cast<std::uint32_t>(requests[other].bytes)});
+    }
+    failure.buffers = program.buffers;
+    const std::uint32_t blamed = program.buffers[blamed_buffer(program, bytes, tiles, tile, failure.buffer, conflicts)].operator_index;
+    const std::uint32_t op = blamed != no_id ? blamed : program.steps[program.buffers[failure.buffer].first_step].operator_index;
+    failure.operator_name = pool_text(tasks.name_pool, tasks.tile_operators[op].name);
+    failure.plan_key = pool_text(tasks.name_pool, tasks.tile_plans[schedule.plan_choice[op]].key);
+    constexpr std::array kinds{"value", "converted copy", "weights", "temporaries", "exchange rows"};
+    failure.text = fmt::format(
+        "tile {}: no {} memory for {} of {} bytes (steps {} to {}); {} buffers are alive beside it, the largest gap is {} bytes. "
+        "Plan to avoid: '{}' of operator '{}'",
+        tile, failure.memory == 0 ? "standard" : "interleaved", kinds[program.buffers[failure.buffer].kind], failure.bytes,
+        program.buffers[failure.buffer].first_step, program.buffers[failure.buffer].last_step, conflicts.size(), failure.largest_free,
+        failure.plan_key, failure.operator_name);
+    return failure;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& schedule, const Target& target, const StepProgram& program) {
+    const std::size_t tiles = target.core_count;
+    std::vector<std::uint32_t> bytes(program.buffers.size() * tiles, 0);
+    for (std::size_t row = 0; row < program.buffers.size(); ++row) {
+        const TileBuffer& buffer = program.buffers[row];
+        const std::span<std::uint32_t> of_buffer = std::span(bytes).subspan(row * tiles, tiles);
+        const auto kind = static_cast<TileBufferKind>(buffer.kind);
+        if (kind == TileBufferKind::Value || kind == TileBufferKind::Copy) {
+            for (std::uint32_t tile = 0; tile < tiles; ++tile) of_buffer[tile] = shard_on(tasks, buffer, tile);
+            continue;
+        }
+        if (kind == TileBufferKind::ExchangeRows) {
+            exchange_row_bytes(target, program, of_buffer);
+            continue;
+        }
+        const TileOperator& op = tasks.tile_operators[buffer.operator_index];
+        const TilePlan& plan = tasks.tile_plans[schedule.plan_choice[buffer.operator_index]];
+        const std::uint32_t used = std::min<std::uint32_t>(plan.tiles, target.core_count);
+        if (kind == TileBufferKind::Temporary) {
+            std::fill_n(of_buffer.begin(), used, buffer.memory == 0 ? plan.temporary_standard : plan.temporary_interleaved);
+        } else if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm && buffer.memory == plan.interleaved_weights) {
+            const std::uint32_t elem_bytes = tasks.tile_layouts[plan.output_layout].elem_bytes;
+            const auto weights = weight_bytes(gemm_plan(op, plan, elem_bytes, target.ipu21.amp_columns), target.core_count);
+            std::ranges::copy(weights, of_buffer.begin());
+        } else {
+            std::fill_n(of_buffer.begin(), used, plan.resident_standard);
+        }
+    }
+    return bytes;
+}
+
+std::optional<PlacementFailure> place_buffers(const Tasks& tasks, const Schedule& schedule, const Target& target, StepProgram& program,
+                                              const std::vector<std::uint32_t>& bytes, std::vector<TileAllocation>& allocations) {
+    const std::size_t tiles = target.core_count;
+    std::vector<std::vector<TileAllocation>> of_buffer(program.buffers.size());
+    std::map<TileRequests, TilePlacement> known;
+    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+        TileRequests requests;
+        std::array<std::vector<std::uint32_t>, 2> buffers;
+        for (std::uint32_t row = 0; row < program.buffers.size(); ++row) {
+            const std::uint32_t size = bytes[row * tiles + tile];
+            if (size == 0) continue;
+            const TileBuffer& buffer = program.buffers[row];
+            requests.of_class[buffer.memory].push_back({size, alignment_bytes, buffer.first_step, buffer.last_step});
+            buffers[buffer.memory].push_back(row);
+        }
+        auto at = known.find(requests);
+        if (at == known.end()) at = known.emplace(requests, place_tile(target, requests)).first;
+        const TilePlacement& placement = at->second;
+        if (placement.failed) {
+            const std::uint32_t of_class = placement.failed_class;
+            return describe(tasks, schedule, program, bytes, tiles, tile, buffers[of_class], placement, requests.of_class[of_class]);
+        }
+        for (std::size_t of_class = 0; of_class < 2; ++of_class) {
+            for (std::size_t i = 0; i < buffers[of_class].size(); ++i) {
+                of_buffer[buffers[of_class][i]].push_back({tile, static_cast<std::uint32_t>(placement.addresses[of_class][i]),
+                                                           static_cast<std::uint32_t>(requests.of_class[of_class][i].bytes)});
+            }
+        }
+    }
+    for (std::size_t row = 0; row < program.buffers.size(); ++row) {
+        program.buffers[row].first_allocation = static_cast<std::uint32_t>(allocations.size());
+        program.buffers[row].allocation_count = static_cast<std::uint32_t>(of_buffer[row].size());
+        allocations.insert(allocations.end(), of_buffer[row].begin(), of_buffer[row].end());
+    }
+    return std::nullopt;
+}
+
+}  // namespace weft::ipu21

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "artifact/program.h"
+#include "artifact/schedule.h"
+#include "ipu21/gemm_exchange.h"
+
+namespace weft::ipu21 {
+
+/// A program before placement: steps in order, phases without addresses, buffers without allocations.
+struct StepProgram {
+    std::vector<TileStep> steps;
+    std::vector<PlannedPhase> phases;
+    std::vector<std::uint32_t> phase_step;
+    /// Buffers that a phase reads and writes.
+    std::vector<std::uint32_t> phase_source;
+    std::vector<std::uint32_t> phase_sink;
+    std::vector<TileBuffer> buffers;
+};
+
+/// Expand the chosen plans. Throws Failure(bad_input) where choices and conversions do not fit the tasks.
+[[nodiscard]] StepProgram expand_steps(const Tasks& tasks, const Schedule& schedule, const Target& target);
+
+}  // namespace weft::ipu21

@@ -1,0 +1,58 @@
+#include "prepare/ipu21/command.h"
+
+#include <optional>
+
+#include "artifact/file.h"
+#include "kernels/kernel_file.h"
+
+namespace weft::ipu21 {
+
+void PrepareCommand::add_options(CLI::App& app) {
+    app.add_option("--plans", options_.candidates.plans_per_operator, "Tile processors: plans kept per operator")
+        ->check(CLI::Range(1U, 100000U))
+        ->capture_default_str();
+    app.add_option("--scheduled-plans", options_.candidates.scheduled_plans, "Tile processors: plans per operator whose exchange phases are scheduled, not estimated")
+        ->capture_default_str();
+    app.add_flag("--all-grid-orders", options_.candidates.all_grid_orders, "Tile processors: also grid orders that are not predicted to win");
+    app.add_option("--force", forced_, "Tile processors: the only plan of an operator, OPERATOR=PLAN (see weft-inspect dump of a .tasks)");
+    app.add_option("--kernels", kernels_path_, "Tile processors: measured kernels (.kernels); without, all costs are analytical")->type_name("FILE");
+    app.add_option("--kernels-build", kernels_build_, "Tile processors: only measurements of this kernel build are used; others are stale");
+    app.add_option("--precision", precision_, "Tile processors: f16 or f32")->check(CLI::IsMember({"f16", "f32"}))->capture_default_str();
+}
+
+void PrepareCommand::run(Tool& tool, const Artifact<Graph>& graph, const Target& target, const std::string& output) {
+    options_.graph_hash = graph.hash();
+    options_.candidates.elem_bytes = precision_ == "f16" ? 2 : 4;
+    for (const std::string& text : forced_) {
+        const std::size_t at = text.find('=');
+        if (at == std::string::npos || at == 0) throw Failure(ExitStatus::usage, "--force takes OPERATOR=PLAN");
+        options_.forced.emplace_back(text.substr(0, at), text.substr(at + 1));
+    }
+    std::optional<Artifact<Kernels>> file;
+    std::optional<KernelTable> table;
+    if (!kernels_path_.empty()) {
+        file.emplace(kernels_path_);
+        tool.note_input(kernels_path_);
+        table.emplace(records_of(**file), kernels_build_, "", kernels_path_);
+        options_.kernels = &*table;
+        if (table->stale() != 0) tool.warn(fmt::format("{}: {} records are stale or quarantined and not used", kernels_path_, table->stale()));
+    }
+    PrepareFigures figures;
+    const TasksColumns columns = ipu21::prepare(*graph, target, options_, &figures);
+    const Hash128 hash = write_artifact(output, view(columns));
+    tool.note_output(output);
+    auto& report = tool.report();
+    report["operators"] = columns.tile_operators.size();
+    report["layouts"] = columns.tile_layouts.size();
+    report["plans"] = columns.tile_plans.size();
+    report["enumerated"] = figures.counts.enumerated;
+    report["do_not_fit_a_tile"] = figures.counts.infeasible;
+    report["same_grouping"] = figures.counts.same_grouping;
+    report["filtered"] = figures.counts.filtered;
+    report["measured_plans"] = figures.measured;
+    report["interpolated_plans"] = figures.interpolated;
+    report["analytical_plans"] = figures.analytical;
+    report["tasks_hash"] = to_hex(hash);
+}
+
+}  // namespace weft::ipu21
