@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
 #include <onnx/version_converter/convert.h>
 
 #include <algorithm>
@@ -130,6 +131,7 @@ onnx::ModelProto modernized(onnx::ModelProto model) {
     constexpr int oldest = 7;
     if (model.opset_import_size() == 0 || model.opset_import(0).version() >= oldest) return model;
     try {
+        onnx::shape_inference::InferShapes(model);   // the converter asks for shapes
         return onnx::version_conversion::ConvertVersion(model, oldest);
     } catch (const std::exception&) {
         return model;
