@@ -125,7 +125,8 @@ TEST_CASE("ConvTranspose equals scattering: strides, pads, output padding, dilat
             axes.push_back(axis);
             output_padding.push_back(extra);
         }
-        const auto& [h, v] = std::tie(axes[0], axes[1]);
+        const Axis& h = axes[0];
+        const Axis& v = axes[1];
         CAPTURE(trial);
         const auto each = [&](auto field) { return plane ? Shape{field(h), field(v)} : Shape{field(h)}; };
         ModelBuilder model;

@@ -238,7 +238,9 @@ TEST_CASE("Resize by nearest neighbour: the operator's published examples and ev
     };
     for (const std::string coordinates : {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"}) {
         for (const std::string rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
-            for (const auto& [in, out] : std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 8}, {8, 4}, {4, 7}, {7, 4}, {5, 1}, {1, 3}, {4, 16}}) {
+            for (const auto& sizes : std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 8}, {8, 4}, {4, 7}, {7, 4}, {5, 1}, {1, 3}, {4, 16}}) {
+                const std::int64_t in = sizes.first;
+                const std::int64_t out = sizes.second;
                 for (const bool by_scale : {false, true}) {
                     CAPTURE(coordinates);
                     CAPTURE(rounding);

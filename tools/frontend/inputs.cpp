@@ -80,9 +80,9 @@ std::vector<GraphInput> bind_inputs(const onnx::GraphProto& graph, const Fronten
             problems.push_back(fmt::format("--dim {}={}: no input has a dimension of that name (there are: {})", name, size, fmt::join(binding.symbols, ", ")));
         }
     }
-    for (const auto& [name, shape] : options.shapes) {
-        const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == name; });
-        if (!known) problems.push_back(fmt::format("--shape {}={}: no input has that name", name, fmt::join(shape, "x")));
+    for (const auto& given : options.shapes) {
+        const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == given.first; });
+        if (!known) problems.push_back(fmt::format("--shape {}={}: no input has that name", given.first, fmt::join(given.second, "x")));
     }
     if (!problems.empty()) bad_input("{}", fmt::join(problems, "\n  "));
     return inputs;

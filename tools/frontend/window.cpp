@@ -9,7 +9,7 @@ namespace {
 
 // Far above real networks; keeps every product below 2^63.
 constexpr std::int64_t window_limit = 1 << 16;
-constexpr std::int64_t batch_limit = 16;
+constexpr std::int64_t batch_limit = 32;
 
 /// SAME_UPPER / SAME_LOWER: out = ceil(in / stride), the odd element of padding at the end or at the begin.
 void pad_same(WindowAxis& axis, bool upper) {

@@ -37,7 +37,7 @@ using Window = std::array<WindowAxis, 2>;            // height, width
 [[nodiscard]] Shape spatial_attribute(const NodeContext& context, const char* name, std::size_t axes, std::int64_t standard);
 
 /// Run `convert` on [1, C, H, W] activations: 1-D inputs [N, C, L] become [N, C, L, 1], and a batch becomes one conversion per
-/// sample, joined again. The result has x's rank. Unsupported for other ranks and batches beyond 16.
+/// sample, joined again. The result has x's rank. Unsupported for other ranks and batches beyond 32.
 [[nodiscard]] ValueId per_sample_2d(NodeContext& context, ValueId x, const std::function<ValueId(ValueId)>& convert);
 
 }  // namespace weft::frontend

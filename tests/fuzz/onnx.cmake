@@ -1,0 +1,1 @@
+weft_fuzzer(onnx SOURCES onnx.cpp LINK stage_frontend)
