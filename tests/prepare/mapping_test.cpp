@@ -14,6 +14,7 @@ TEST_CASE("convolutions of odd sizes, strides, pads and dilations compute the la
     };
     unsigned seed = 0;
     for (const Window& window : windows) {
+        for (const std::uint32_t widest : {1U, 3U, 16U})
         for (const std::uint32_t channels : {1U, 3U, 50U, 130U}) {
             for (const std::uint32_t group : {1U, 2U}) {
                 if (channels % group != 0) continue;
@@ -21,7 +22,9 @@ TEST_CASE("convolutions of odd sizes, strides, pads and dilations compute the la
                 CAPTURE(group);
                 CAPTURE(seed);
                 Network network(++seed);
-                network.check({network.conv(network.input({1, channels, 7, 5}), 34, window, group)});
+                PrepareOptions options;
+                options.widest_window = widest;
+                network.check({network.conv(network.input({1, channels, 7, 5}), 34, window, group)}, small_target(8, 96), options);
             }
         }
     }
@@ -33,10 +36,10 @@ TEST_CASE("depthwise and grouped convolutions are block-diagonal") {
             CAPTURE(channels);
             Network network(channels);
             const TasksColumns columns = network.check({network.conv(network.input({1, channels, 7, 5}), channels * multiplier, {}, channels)});
-            // One weight each, none of the zeros between the channels.
+            // One weight for each output position of a tile, none of the zeros between the channels.
             std::uint64_t weights = 0;
             for (const MatrixBlock& block : columns.blocks) weights += std::uint64_t{block.rows} * block.columns;
-            CHECK(weights == std::uint64_t{9} * channels * multiplier);
+            CHECK(weights == std::uint64_t{9} * channels * multiplier * columns.families[0].tile_columns);
         }
     }
     Network network;
@@ -51,23 +54,34 @@ TEST_CASE("every choice of the mapping is a partition of the matrix") {
         problem.spec = {0, groups, 36 / groups, 48 / groups, 0, 0, 48};
         problem.window.kernel_rows = 3;
         problem.window.kernel_columns = 2;
+        problem.window.stride_rows = problem.window.stride_columns = groups == 12 ? 3 : 1;
         problem.window.dilation_rows = 1;
         problem.window.dilation_columns = groups == 3 ? 2 : 1;
         problem.spec.column_stride = problem.spec.inputs_per_group * 48;
         problem.spec.row_stride = problem.spec.column_stride * 2;
         problem.input_channels = 36;
-        for (const MappingChoice& choice : mapping_choices(problem, chip)) {
+        problem.output_rows = 4;
+        problem.output_columns = 11;
+        for (const MappingChoice& choice : mapping_choices(problem, 6, chip)) {
             CAPTURE(groups);
+            CAPTURE(choice.tile_columns);
             CAPTURE(choice.groups_per_block);
             CAPTURE(form_name(choice.form));
-            std::vector<int> seen(std::size_t{3} * 2 * problem.spec.inputs_per_group * 48, 0);
+            // Every weight once per output position of the tile.
+            const std::size_t weights = std::size_t{3} * 2 * problem.spec.inputs_per_group * 48;
+            std::vector<int> seen(weights * choice.tile_columns, 0);
             for (const ChannelBlock& block : channel_blocks(problem, choice.groups_per_block)) {
-                for (const MappedStrip& strip : map_block(problem, block, choice.form, chip)) {
+                for (const MappedStrip& strip : map_block(problem, block, choice, chip)) {
                     CHECK(strip.rows <= 128);
-                    for (const MatrixBlock& part : strip.blocks)
+                    for (const MatrixBlock& part : strip.blocks) {
+                        const auto target_of = std::find_if(strip.targets.begin(), strip.targets.end(), [&](const StripTarget& t) {
+                            return part.column >= t.first_column && part.column + part.columns <= t.first_column + t.length;
+                        });
+                        REQUIRE(target_of != strip.targets.end());
                         for (std::uint32_t i = 0; i < part.rows; ++i)
-                            for (std::uint32_t j = 0; j < part.columns; ++j) ++seen.at(part.offset + i * part.row_stride + j * part.column_stride);
-                    if (choice.form == StripForm::rows) CHECK(strip.pieces.size() == 1);
+                            for (std::uint32_t j = 0; j < part.columns; ++j) ++seen.at(target_of->column * weights + part.offset + i * part.row_stride + j * part.column_stride);
+                    }
+                    if (choice.form == StripForm::rows || choice.form == StripForm::pixels) CHECK(strip.pieces.size() == 1);
                 }
             }
             CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));

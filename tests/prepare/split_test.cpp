@@ -49,6 +49,7 @@ TEST_CASE("the same tasks whatever lanes are cut, except for lanes and demands")
     for (const std::uint64_t lane_ns : {1U, 5'000U, 100'000U, 1'000'000'000U}) {
         PrepareOptions options;
         options.lane_ns = lane_ns;
+        options.widest_window = 1;
         const TasksColumns columns = network.check({x}, small_target(4, 96), options);
         if (lanes != 0) CHECK(columns.lanes.size() < lanes);
         lanes = columns.lanes.size();

@@ -26,7 +26,7 @@ struct PositionRange {
     std::uint64_t end = 0;
 };
 
-/// Input positions that windows at output positions `range` touch.
+/// Input positions that the tiles at output positions `range` touch.
 Hull window_hull(const Family& family, const WindowReach& reach, const TaskTensor& input, const TaskTensor& output, PositionRange range) {
     Hull hull;
     const std::uint64_t columns = output.columns;
@@ -34,8 +34,10 @@ Hull window_hull(const Family& family, const WindowReach& reach, const TaskTenso
         const std::uint64_t first = row == range.first / columns ? range.first % columns : 0;
         const std::uint64_t last = row == (range.end - 1) / columns ? (range.end - 1) % columns : columns - 1;
         const auto window_row = static_cast<std::int64_t>(row * family.stride_rows) - family.pad_top;
-        const auto window_first = static_cast<std::int64_t>(first * family.stride_columns) - family.pad_left;
-        const auto window_last = static_cast<std::int64_t>(last * family.stride_columns) - family.pad_left;
+        // A tile never leaves its row: the last one may start earlier and compute some outputs again. The reach is the tile's.
+        const std::uint64_t last_origin = columns - family.tile_columns;
+        const auto window_first = static_cast<std::int64_t>(std::min(first, last_origin) * family.stride_columns) - family.pad_left;
+        const auto window_last = static_cast<std::int64_t>(std::min(last, last_origin) * family.stride_columns) - family.pad_left;
         const std::int64_t row_low = std::max<std::int64_t>(0, window_row + reach.first_row);
         const std::int64_t row_high = std::min<std::int64_t>(std::int64_t{input.rows} - 1, window_row + reach.last_row);
         const std::int64_t column_low = std::max<std::int64_t>(0, window_first + reach.first_column);
@@ -73,23 +75,38 @@ public:
 
     void cut(std::uint64_t lane_ns) {
         const TaskTensor& output = columns_.tensors[family_.output];
-        const std::uint64_t tiles = std::uint64_t{output.rows} * output.columns;
+        tiles_per_row_ = ceil_divide(output.columns, family_.tile_columns);
+        const std::uint64_t tiles = std::uint64_t{output.rows} * tiles_per_row_;
         const std::uint64_t work = checked_multiply(tiles, family_.tile_ns);
         const std::uint64_t lanes = std::clamp<std::uint64_t>(ceil_divide(work, lane_ns), 1, tiles);
         Family& row = columns_.families[id_];
         row.first_lane = narrow<std::uint32_t>(columns_.lanes.size());
         row.lane_count = narrow<std::uint32_t>(lanes);
-        for (std::uint64_t lane = 0; lane < lanes; ++lane) add_lane({tiles * lane / lanes, tiles * (lane + 1) / lanes});
+        for (std::uint64_t lane = 0; lane < lanes; ++lane) add_lane({tiles * lane / lanes, tiles * (lane + 1) / lanes}, output);
     }
 
 private:
     [[nodiscard]] FamilyKind kind() const { return static_cast<FamilyKind>(family_.kind); }
 
-    void add_lane(PositionRange range) {
+    /// First position of a tile, where the one before it ends.
+    [[nodiscard]] std::uint64_t position_of(std::uint64_t tile, const TaskTensor& output) const {
+        return tile / tiles_per_row_ * output.columns + tile % tiles_per_row_ * family_.tile_columns;
+    }
+
+    /// The first position that the tile at `first` really computes: a row's last tile may reach back over the one before.
+    [[nodiscard]] std::uint64_t first_computed(std::uint64_t first, const TaskTensor& output) const {
+        const std::uint64_t row = first / output.columns * output.columns;
+        return std::min(first, row + output.columns - family_.tile_columns);
+    }
+
+    void add_lane(PositionRange tiles, const TaskTensor& output) {
+        const PositionRange range{position_of(tiles.first, output), position_of(tiles.end, output)};
         Lane lane;
         lane.family = id_;
-        lane.first_tile = lane.first_position = static_cast<std::uint32_t>(range.first);
-        lane.tile_count = lane.position_count = static_cast<std::uint32_t>(range.end - range.first);
+        lane.first_tile = static_cast<std::uint32_t>(tiles.first);
+        lane.tile_count = static_cast<std::uint32_t>(tiles.end - tiles.first);
+        lane.first_position = static_cast<std::uint32_t>(range.first);
+        lane.position_count = static_cast<std::uint32_t>(range.end - range.first);
         lane.first_demand = narrow<std::uint32_t>(columns_.demands.size());
         lane.work_ns = lane.tile_count * family_.tile_ns;
         std::vector<Hull> hulls(family_.input_count);
@@ -97,7 +114,7 @@ private:
         for (std::uint32_t slot = 0; slot < family_.input_count; ++slot) {
             const TaskTensor& input = columns_.tensors[columns_.inputs[family_.first_input + slot]];
             if (operand_kinds_[slot] == OperandKind::Input || (kind() == FamilyKind::Pointwise && slot == 0)) {
-                hulls[slot].add(range.first, range.end - 1);
+                hulls[slot].add(first_computed(range.first, output), range.end - 1);
             } else if (operand_kinds_[slot] == OperandKind::InputBroadcast) {
                 hulls[slot].add(0, 0);
             } else if (kind() == FamilyKind::Matrix || kind() == FamilyKind::Pool) {
@@ -124,6 +141,7 @@ private:
     TasksColumns& columns_;
     const Family family_;
     std::uint32_t id_;
+    std::uint64_t tiles_per_row_ = 1;
     WindowReach reach_;
     std::vector<OperandKind> operand_kinds_;
     std::uint32_t next_copy_ = 0;

@@ -7,22 +7,28 @@
 namespace weft::preparation {
 namespace {
 
-/// Contiguous runs of input elements that a block's window consists of, by kernel row, kernel column, channel. A kernel row is
-/// one run where the block has all channels and the kernel no holes.
-std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBlock& block) {
-    const Family& window = problem.window;
+/// Input columns of a tile's window that some tap of some output position reads.
+std::vector<char> needed_columns(const Family& window, std::uint32_t tile_columns) {
+    std::vector<char> needed((tile_columns - 1) * window.stride_columns + (window.kernel_columns - 1) * window.dilation_columns + 1, 0);
+    for (std::uint32_t position = 0; position < tile_columns; ++position) {
+        for (std::uint32_t tap = 0; tap < window.kernel_columns; ++tap) needed[position * window.stride_columns + tap * window.dilation_columns] = 1;
+    }
+    return needed;
+}
+
+/// Contiguous runs of input elements that a block's window consists of, by kernel row, input column, channel. Neighbouring
+/// columns are one run where the block has all channels.
+std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBlock& block, std::uint32_t tile_columns) {
     const std::uint32_t first = block.first_group * problem.spec.inputs_per_group;
     const std::uint32_t count = block.group_count * problem.spec.inputs_per_group;
-    const bool whole_rows = count == problem.input_channels && window.dilation_columns == 1;
+    const bool joined = count == problem.input_channels;
+    const auto needed = needed_columns(problem.window, tile_columns);
     std::vector<Piece> segments;
-    for (std::uint32_t row = 0; row < window.kernel_rows; ++row) {
-        const std::uint32_t input_row = row * window.dilation_rows;
-        if (whole_rows) {
-            segments.push_back({0, input_row, 0, window.kernel_columns * count});
-            continue;
-        }
-        for (std::uint32_t column = 0; column < window.kernel_columns; ++column) {
-            segments.push_back({0, input_row, column * window.dilation_columns * problem.input_channels + first, count});
+    for (std::uint32_t row = 0; row < problem.window.kernel_rows; ++row) {
+        for (std::uint32_t column = 0; column < needed.size(); ++column) {
+            if (needed[column] == 0) continue;
+            if (joined && column > 0 && needed[column - 1] != 0) segments.back().length += count;
+            else segments.push_back({0, row * problem.window.dilation_rows, column * problem.input_channels + first, count});
         }
     }
     return segments;
@@ -64,97 +70,121 @@ void cut_dense(const std::vector<Piece>& segments, std::uint32_t limit, std::vec
     }
 }
 
-/// Append a block of the matrix, or extend the one before where it continues the same weight rows and columns.
-void add_block(std::vector<MatrixBlock>& blocks, const MatrixBlock& block) {
-    if (!blocks.empty()) {
-        MatrixBlock& last = blocks.back();
-        const bool continues = last.column == block.column && last.columns == block.columns && last.row + last.rows == block.row;
-        const std::uint32_t stride = last.rows == 1 ? block.offset - last.offset : last.row_stride;
-        if (continues && block.offset > last.offset && last.offset + last.rows * stride == block.offset &&
-            (block.rows == 1 || block.row_stride == stride)) {
-            last.rows += block.rows;
-            last.row_stride = stride;
-            return;
-        }
-    }
-    blocks.push_back(block);
-}
-
-/// Matrix rows, blocks, columns and targets of a strip that reads `pieces`. Only the groups that its rows reach get columns.
+/// Matrix rows, blocks, columns and targets of a strip that reads `pieces`. Only the output positions and groups that its rows
+/// reach get columns.
 class StripBuilder {
 public:
-    StripBuilder(const MatrixProblem& problem, const ChannelBlock& block) : problem_(problem), block_(block) {}
+    StripBuilder(const MatrixProblem& problem, const ChannelBlock& block, std::uint32_t tile_columns)
+        : problem_(problem), block_(block), slot_(tile_columns) {}
 
-    [[nodiscard]] MappedStrip build(PieceList pieces, const ChipFacts& chip) const {
+    [[nodiscard]] MappedStrip build(PieceList pieces, const ChipFacts& chip, bool blocks) {
         MappedStrip strip;
-        const auto [first_group, end_group] = groups_of(pieces);
+        std::uint32_t first_group = problem_.spec.groups;
+        std::uint32_t end_group = 0;
+        std::fill(slot_.begin(), slot_.end(), unreached);
+        for_each_run(pieces, [&](const Run& run) {
+            first_group = std::min(first_group, run.group);
+            end_group = std::max(end_group, run.group + 1);
+            for_each_tap(run.column, [&](std::uint32_t position, std::uint32_t) { slot_[position] = 0; });
+            strip.rows += run.length;
+        });
         const bool dense = problem_.spec.groups == 1;
         const std::uint32_t first_output = dense ? block_.first_output : first_group * problem_.spec.outputs_per_group;
-        strip.columns = dense ? block_.output_count : (end_group - first_group) * problem_.spec.outputs_per_group;
-        for (const Piece& piece : pieces) {
-            for_each_run(piece, [&](const Run& run) { add_run(strip, run, first_group); });
+        const std::uint32_t width = dense ? block_.output_count : (end_group - first_group) * problem_.spec.outputs_per_group;
+        for (std::uint32_t position = 0; position < slot_.size(); ++position) {
+            if (slot_[position] == unreached) continue;
+            slot_[position] = strip.columns;
+            strip.targets.push_back({strip.columns, 0, position, first_output, width});
+            strip.columns += width;
         }
-        strip.pieces = std::move(pieces);
         strip.crossbars = ceil_divide(strip.columns, chip.results_per_crossbar);
-        strip.targets.push_back({0, 0, 0, first_output, strip.columns});
+        if (blocks) add_blocks(strip, pieces, first_group);
+        strip.pieces = std::move(pieces);
         return strip;
     }
 
 private:
-    /// Elements of one tap and one group.
+    static constexpr std::uint32_t unreached = 0xffffffffU;
+
+    /// Elements of one input column and one group.
     struct Run {
         std::uint32_t kernel_row;
-        std::uint32_t kernel_column;
+        std::uint32_t column;
         std::uint32_t group;
         std::uint32_t first_channel;    // within the group
         std::uint32_t length;
     };
 
     template <class Function>
-    void for_each_run(const Piece& piece, const Function& function) const {
+    void for_each_run(const PieceList& pieces, const Function& function) const {
         const std::uint32_t channels = problem_.input_channels;
-        for (std::uint32_t done = 0; done < piece.length;) {
-            const std::uint32_t element = piece.column_elems + done;
-            const std::uint32_t channel = element % channels;
-            const std::uint32_t group = channel / problem_.spec.inputs_per_group;
-            const std::uint32_t first = channel % problem_.spec.inputs_per_group;
-            const std::uint32_t length = std::min(piece.length - done, problem_.spec.inputs_per_group - first);
-            function(Run{piece.row / problem_.window.dilation_rows, element / channels / problem_.window.dilation_columns, group, first, length});
-            done += length;
-        }
-    }
-
-    [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> groups_of(const PieceList& pieces) const {
-        std::uint32_t first = problem_.spec.groups;
-        std::uint32_t end = 0;
+        const std::uint32_t per_group = problem_.spec.inputs_per_group;
         for (const Piece& piece : pieces) {
-            for_each_run(piece, [&](const Run& run) {
-                first = std::min(first, run.group);
-                end = std::max(end, run.group + 1);
-            });
+            for (std::uint32_t done = 0; done < piece.length;) {
+                const std::uint32_t element = piece.column_elems + done;
+                const std::uint32_t first = element % channels % per_group;
+                const std::uint32_t length = std::min(piece.length - done, per_group - first);
+                function(Run{piece.row / problem_.window.dilation_rows, element / channels, element % channels / per_group, first, length});
+                done += length;
+            }
         }
-        return {first, end};
     }
 
-    void add_run(MappedStrip& strip, const Run& run, std::uint32_t first_group) const {
+    /// Calls function(output position, kernel column) for everything that reads input column `column`.
+    template <class Function>
+    void for_each_tap(std::uint32_t column, const Function& function) const {
+        const Family& window = problem_.window;
+        for (std::uint32_t position = 0; position < slot_.size() && position * window.stride_columns <= column; ++position) {
+            const std::uint32_t distance = column - position * window.stride_columns;
+            if (distance % window.dilation_columns != 0 || distance / window.dilation_columns >= window.kernel_columns) continue;
+            function(position, distance / window.dilation_columns);
+        }
+    }
+
+    void add_blocks(MappedStrip& strip, const PieceList& pieces, std::uint32_t first_group) {
         const MatrixSpec& spec = problem_.spec;
         const bool dense = spec.groups == 1;
-        MatrixBlock block;
-        block.weight = spec.weight;
-        block.row = strip.rows;
-        block.rows = run.length;
-        block.column = dense ? 0 : (run.group - first_group) * spec.outputs_per_group;
-        block.columns = dense ? block_.output_count : spec.outputs_per_group;
-        block.offset = run.kernel_row * spec.row_stride + run.kernel_column * spec.column_stride + run.first_channel * spec.channel_stride +
-                       (dense ? block_.first_output : run.group * spec.outputs_per_group);
-        block.row_stride = spec.channel_stride;
-        block.column_stride = 1;
-        add_block(strip.blocks, block);
-        strip.rows += run.length;
+        last_block_.assign(strip.columns, unreached);
+        std::uint32_t row = 0;
+        for_each_run(pieces, [&](const Run& run) {
+            for_each_tap(run.column, [&](std::uint32_t position, std::uint32_t kernel_column) {
+                MatrixBlock block;
+                block.weight = spec.weight;
+                block.row = row;
+                block.rows = run.length;
+                block.column = slot_[position] + (dense ? 0 : (run.group - first_group) * spec.outputs_per_group);
+                block.columns = dense ? block_.output_count : spec.outputs_per_group;
+                block.offset = run.kernel_row * spec.row_stride + kernel_column * spec.column_stride + run.first_channel * spec.channel_stride +
+                               (dense ? block_.first_output : run.group * spec.outputs_per_group);
+                block.row_stride = spec.channel_stride;
+                block.column_stride = 1;
+                add_block(strip.blocks, block);
+            });
+            row += run.length;
+        });
+    }
+
+    /// Append a block of the matrix, or extend the last one of its columns where it continues the same weight rows.
+    void add_block(std::vector<MatrixBlock>& blocks, const MatrixBlock& block) {
+        std::uint32_t& last_index = last_block_[block.column];
+        if (last_index != unreached) {
+            MatrixBlock& last = blocks[last_index];
+            const std::uint32_t stride = last.rows == 1 ? block.offset - last.offset : last.row_stride;
+            if (last.row + last.rows == block.row && block.offset > last.offset && last.offset + last.rows * stride == block.offset &&
+                (block.rows == 1 || block.row_stride == stride)) {
+                last.rows += block.rows;
+                last.row_stride = stride;
+                return;
+            }
+        }
+        last_index = static_cast<std::uint32_t>(blocks.size());
+        blocks.push_back(block);
     }
 
     const MatrixProblem& problem_;
     const ChannelBlock& block_;
+    std::vector<std::uint32_t> slot_;           // per output position of the tile: its first column, or unreached
+    std::vector<std::uint32_t> last_block_;     // per column: the last block that starts there
 };
 
 }  // namespace
@@ -162,26 +192,31 @@ private:
 std::string_view form_name(StripForm form) {
     switch (form) {
         case StripForm::rows: return "rows";
+        case StripForm::pixels: return "pixels";
         case StripForm::gather: return "gather";
         case StripForm::mixed: return "mixed";
     }
     return "unknown";
 }
 
-std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, StripForm form, const ChipFacts& chip) {
-    const auto segments = window_segments(problem, block);
+std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice, const ChipFacts& chip,
+                                   bool blocks) {
+    const auto segments = window_segments(problem, block, choice.tile_columns);
+    const std::uint32_t limit = chip.crossbar_rows;
     std::vector<PieceList> lists;
-    if (form == StripForm::gather) {
-        cut_dense(segments, chip.crossbar_rows, lists);
+    if (choice.form == StripForm::gather) {
+        cut_dense(segments, limit, lists);
     } else {
+        const std::uint32_t pixel = block.group_count * problem.spec.inputs_per_group;
+        const bool whole_pixels = choice.form == StripForm::pixels && pixel < limit;
         std::vector<Piece> rest;
-        lists = cut_in_place(segments, chip.crossbar_rows, form == StripForm::mixed ? &rest : nullptr);
-        cut_dense(rest, chip.crossbar_rows, lists);
+        lists = cut_in_place(segments, whole_pixels ? limit / pixel * pixel : limit, choice.form == StripForm::mixed ? &rest : nullptr);
+        cut_dense(rest, limit, lists);
     }
-    const StripBuilder builder(problem, block);
+    StripBuilder builder(problem, block, choice.tile_columns);
     std::vector<MappedStrip> strips;
     strips.reserve(lists.size());
-    for (PieceList& pieces : lists) strips.push_back(builder.build(std::move(pieces), chip));
+    for (PieceList& pieces : lists) strips.push_back(builder.build(std::move(pieces), chip, blocks));
     return strips;
 }
 
@@ -195,22 +230,46 @@ std::vector<ChannelBlock> channel_blocks(const MatrixProblem& problem, std::uint
     return blocks;
 }
 
-std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, const ChipFacts& chip) {
-    std::vector<std::uint32_t> sizes{1};
-    if (problem.spec.groups > 1) {
-        const std::uint32_t inputs = problem.spec.inputs_per_group;
-        const std::uint32_t taps = problem.window.kernel_rows * problem.window.kernel_columns;
-        const auto clamp = [&](std::uint32_t size) { return std::clamp(size, 1U, problem.spec.groups); };
-        for (const std::uint32_t elems : {inputs, inputs * problem.window.kernel_columns, inputs * taps}) sizes.push_back(clamp(chip.crossbar_rows / elems));
-        sizes.push_back(problem.spec.groups);
-        std::sort(sizes.begin(), sizes.end());
-        sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-        // Alone, a narrow group wastes nearly the whole strip.
-        if (sizes.size() > 1 && sizes.front() == 1 && inputs * taps * 2 <= chip.crossbar_rows) sizes.erase(sizes.begin());
+namespace {
+
+std::vector<std::uint32_t> block_sizes(const MatrixProblem& problem, const ChipFacts& chip) {
+    if (problem.spec.groups == 1) return {1};
+    const std::uint32_t inputs = problem.spec.inputs_per_group;
+    const std::uint32_t taps = problem.window.kernel_rows * problem.window.kernel_columns;
+    std::vector<std::uint32_t> sizes{problem.spec.groups};
+    for (const std::uint32_t elems : {inputs, inputs * problem.window.kernel_columns, inputs * taps, chip.crossbar_rows / 16, chip.crossbar_rows / 32}) {
+        sizes.push_back(std::clamp(chip.crossbar_rows / std::max(elems, 1U), 1U, problem.spec.groups));
     }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    // Alone, a narrow group wastes nearly the whole strip.
+    if (sizes.size() > 1 && sizes.front() == 1 && inputs * taps * 2 <= chip.crossbar_rows) sizes.erase(sizes.begin());
+    return sizes;
+}
+
+/// Widths that cut a row into few tiles without much overlap: ceil(columns / k).
+std::vector<std::uint32_t> tile_widths(std::uint32_t columns, std::uint32_t widest) {
+    std::vector<std::uint32_t> widths;
+    for (std::uint32_t count = columns; count > 0; --count) {
+        const std::uint32_t width = ceil_divide(columns, count);
+        if (width > widest) break;
+        if (widths.empty() || widths.back() != width) widths.push_back(width);
+    }
+    return widths;
+}
+
+}  // namespace
+
+std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip) {
     std::vector<MappingChoice> choices;
-    for (const std::uint32_t size : sizes) {
-        for (const StripForm form : {StripForm::rows, StripForm::gather, StripForm::mixed}) choices.push_back({size, form});
+    for (const std::uint32_t width : tile_widths(problem.output_columns, std::max(widest_tile, 1U))) {
+        for (const std::uint32_t size : block_sizes(problem, chip)) {
+            const std::uint32_t pixel = size * problem.spec.inputs_per_group;
+            const bool cuts_pixels = pixel < chip.crossbar_rows && chip.crossbar_rows % pixel != 0;
+            for (const StripForm form : {StripForm::rows, StripForm::pixels, StripForm::gather, StripForm::mixed}) {
+                if (form != StripForm::pixels || cuts_pixels) choices.push_back({width, size, form});
+            }
+        }
     }
     return choices;
 }

@@ -10,11 +10,13 @@
 
 namespace weft::preparation {
 
-/// A Conv or Linear of one output position per tile, ready to be mapped.
+/// A Conv or Linear, ready to be mapped.
 struct MatrixProblem {
     MatrixSpec spec;
-    Family window;                      ///< kernel, dilation
+    Family window;                      ///< kernel, stride, dilation
     std::uint32_t input_channels = 0;   ///< of the input's pixels
+    std::uint32_t output_rows = 1;
+    std::uint32_t output_columns = 1;
 
     [[nodiscard]] std::uint32_t output_channels() const { return spec.groups * spec.outputs_per_group; }
 };
@@ -22,13 +24,16 @@ struct MatrixProblem {
 /// How the elements of a window become strips.
 enum class StripForm : std::uint8_t {
     rows,       ///< every contiguous segment of the window in pieces of its own, read in place
+    pixels,     ///< as rows, but no pixel is cut where a whole one fits a strip: fewer outputs per strip
     gather,     ///< the whole window copied densely
     mixed       ///< full pieces in place, what remains of the segments gathered
 };
 [[nodiscard]] std::string_view form_name(StripForm form);
 
-/// One way to map a problem: which groups share a strip (all of them in dense layers), and the form.
+/// One way to map a problem: output positions of a row that are computed together (their inputs overlap, so that several need
+/// far fewer strips than as many single ones), which groups share a strip (all of them in dense layers), and the form.
 struct MappingChoice {
+    std::uint32_t tile_columns = 1;
     std::uint32_t groups_per_block = 1;
     StripForm form = StripForm::rows;
 };
@@ -42,13 +47,15 @@ struct ChannelBlock {
     std::uint32_t output_count = 0;
 };
 
-/// The strips of one block of channels under a choice, in the order of the window's elements.
-[[nodiscard]] std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, StripForm form, const ChipFacts& chip);
+/// The strips of one block of channels under a choice, in the order of the window's elements. A strip has columns only for the
+/// output positions and groups that its rows reach. Without `blocks`, the matrix itself is left out: enough to price it.
+[[nodiscard]] std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice,
+                                                 const ChipFacts& chip, bool blocks = true);
 
 /// The blocks that a choice cuts a layer's outputs into.
 [[nodiscard]] std::vector<ChannelBlock> channel_blocks(const MatrixProblem& problem, std::uint32_t groups_per_block);
 
-/// The mappings worth comparing: rows, gather and mixed for a few block sizes. Duplicates removed.
-[[nodiscard]] std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, const ChipFacts& chip);
+/// The mappings worth comparing: every form for a few block sizes and for windows of 1 to `widest_tile` positions.
+[[nodiscard]] std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip);
 
 }  // namespace weft::preparation

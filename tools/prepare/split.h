@@ -1,17 +1,20 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "prepare/cost.h"
 #include "prepare/draft.h"
+#include "prepare/options.h"
 
 namespace weft::preparation {
 
-/// Chooses a mapping for every matrix family and cuts those that a core's crossbars cannot hold: by output channels where a
-/// single strip is too wide or channels are computed apart anyway (joined by a Move), then by strips (joined by a Pointwise sum).
-/// The choice is the least time of a tile plus `ns_per_crossbar` for every crossbar; more crossbars decide ties against it.
-void map_matrices(Draft& draft, const ChipFacts& chip, std::int64_t ns_per_crossbar);
+/// A matrix family of the draft as a problem to map.
+[[nodiscard]] MatrixProblem matrix_problem(const Draft& draft, const DraftFamily& layer);
+
+/// Writes every matrix family by the choice made for it (`choices` in the order of the draft's matrix families). A layer of
+/// several parts becomes several families: its column groups joined by a Move, the parts of a group summed by a Pointwise.
+void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<MappingChoice>& choices);
 
 /// Crossbars that one copy of every family's weights takes.
 [[nodiscard]] std::uint64_t crossbar_total(const Draft& draft);

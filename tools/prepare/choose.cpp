@@ -1,0 +1,140 @@
+#include "prepare/choose.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.h"
+
+namespace weft::preparation {
+namespace {
+
+constexpr std::int64_t impossible = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// Resolution of the knapsack.
+constexpr std::uint64_t knapsack_units = 2048;
+
+struct Item {
+    std::uint64_t units = 0;
+    std::int64_t work_ns = 0;
+    std::size_t option = 0;
+};
+
+/// A layer's options at one interval, without those that another beats in both.
+std::vector<Item> items_at(const std::vector<LayerOption>& options, std::int64_t interval_ns, const Budget& budget, std::uint64_t unit) {
+    std::vector<Item> items;
+    for (std::size_t o = 0; o < options.size(); ++o) {
+        items.push_back({ceil_divide(crossbars_at(options[o], interval_ns, budget.crossbars_per_core), unit), options[o].work_ns, o});
+    }
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+        return std::tuple(a.units, a.work_ns, a.option) < std::tuple(b.units, b.work_ns, b.option);
+    });
+    std::vector<Item> kept;
+    for (const Item& item : items) {
+        if (kept.empty() || item.work_ns < kept.back().work_ns) kept.push_back(item);
+    }
+    return kept;
+}
+
+/// The choice of least work whose crossbars fit, or nothing.
+class Knapsack {
+public:
+    Knapsack(const std::vector<std::vector<LayerOption>>& layers, const Budget& budget) : layers_(layers), budget_(budget) {
+        const std::uint64_t capacity = budget.cores * budget.crossbars_per_core * budget.crossbar_percent / 100;
+        unit_ = std::max<std::uint64_t>(1, capacity / knapsack_units);
+        units_ = static_cast<std::size_t>(capacity / unit_);
+    }
+
+    /// Least total work at `interval_ns`, or `impossible`; `choice` receives the options.
+    std::int64_t solve(std::int64_t interval_ns, std::vector<std::size_t>& choice) const {
+        std::vector<std::int64_t> best(units_ + 1, 0);
+        std::vector<std::vector<std::uint16_t>> taken;
+        std::vector<std::vector<Item>> items;
+        for (const auto& options : layers_) {
+            items.push_back(items_at(options, interval_ns, budget_, unit_));
+            std::vector<std::int64_t> next(units_ + 1, impossible);
+            taken.emplace_back(units_ + 1, 0);
+            for (std::size_t i = 0; i < items.back().size(); ++i) {
+                const Item& item = items.back()[i];
+                for (std::size_t used = item.units; used <= units_; ++used) {
+                    const std::int64_t work = best[used - item.units] + item.work_ns;
+                    if (work < next[used]) {
+                        next[used] = work;
+                        taken.back()[used] = static_cast<std::uint16_t>(i);
+                    }
+                }
+            }
+            best = std::move(next);
+        }
+        if (best[units_] >= impossible) return impossible;
+        choice.assign(layers_.size(), 0);
+        std::size_t left = units_;
+        for (std::size_t layer = layers_.size(); layer-- > 0;) {
+            const Item& item = items[layer][taken[layer][left]];
+            choice[layer] = item.option;
+            left -= item.units;
+        }
+        return best[units_];
+    }
+
+private:
+    const std::vector<std::vector<LayerOption>>& layers_;
+    const Budget& budget_;
+    std::uint64_t unit_ = 1;
+    std::size_t units_ = 0;
+};
+
+std::vector<std::size_t> fewest_crossbars(const std::vector<std::vector<LayerOption>>& layers) {
+    std::vector<std::size_t> choice;
+    for (const auto& options : layers) {
+        const auto least = std::min_element(options.begin(), options.end(), [](const LayerOption& a, const LayerOption& b) { return a.crossbars < b.crossbars; });
+        choice.push_back(static_cast<std::size_t>(least - options.begin()));
+    }
+    return choice;
+}
+
+}  // namespace
+
+std::uint64_t crossbars_at(const LayerOption& option, std::int64_t interval_ns, std::uint64_t crossbars_per_core) {
+    std::uint64_t sum = 0;
+    for (const PartNeed& part : option.parts) {
+        const auto cores = static_cast<std::uint64_t>(std::max<std::int64_t>(1, ceil_divide(part.work_ns, interval_ns)));
+        const std::uint64_t beside = std::max<std::uint64_t>(1, crossbars_per_core / part.crossbars);
+        const bool large = std::uint64_t{part.crossbars} * 4 > crossbars_per_core;
+        sum += cores * (large ? crossbars_per_core / beside : part.crossbars);
+    }
+    return sum;
+}
+
+std::vector<std::size_t> choose_options(const std::vector<std::vector<LayerOption>>& layers, const Budget& budget) {
+    const Knapsack knapsack(layers, budget);
+    std::int64_t least_work_ns = budget.other_work_ns;
+    std::int64_t most_work_ns = budget.other_work_ns;
+    for (const auto& options : layers) {
+        least_work_ns += options.front().work_ns;
+        most_work_ns += options.back().work_ns;
+    }
+    const auto cores = static_cast<std::int64_t>(budget.cores);
+    // Below: not even the least work fits the cores. Above: one core could do everything.
+    std::int64_t low = std::max<std::int64_t>(1, least_work_ns / cores);
+    std::int64_t high = std::max(low + 1, most_work_ns);
+    std::vector<std::size_t> best;
+    std::vector<std::size_t> trial;
+    const auto fits = [&](std::int64_t interval_ns) {
+        const std::int64_t work_ns = knapsack.solve(interval_ns, trial);
+        return work_ns < impossible && work_ns + budget.other_work_ns <= checked_multiply(interval_ns, cores);
+    };
+    if (!fits(high)) return fewest_crossbars(layers);
+    best = trial;
+    while (high - low > std::max<std::int64_t>(1, high / 500)) {
+        const std::int64_t middle = low + (high - low) / 2;
+        if (fits(middle)) {
+            best = trial;
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return best;
+}
+
+}  // namespace weft::preparation

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "prepare/matrix.h"
+
+namespace weft::preparation {
+
+/// Output channels [first_channel, first_channel + channel_count) and the strips that compute them, in parts of consecutive
+/// strips that each fit a core.
+struct ColumnGroup {
+    std::uint32_t first_channel = 0;
+    std::uint32_t channel_count = 0;
+    std::vector<MappedStrip> strips;
+    std::vector<std::size_t> part_ends;
+};
+
+/// What a family of an option needs: the work of all its tiles, and crossbars on each core that runs some of them.
+struct PartNeed {
+    std::int64_t work_ns = 0;
+    std::uint32_t crossbars = 0;
+};
+
+/// One way to compute a layer, priced.
+struct LayerOption {
+    MappingChoice choice;
+    std::vector<PartNeed> parts;
+    std::int64_t work_ns = 0;           ///< all parts and what joining their results costs
+    std::uint64_t crossbars = 0;        ///< one copy of all parts
+};
+
+/// Strips of a layer under a choice: cut by output channels where a strip is wider than a core or channels are computed apart
+/// anyway, then by strips where a group does not fit a core.
+[[nodiscard]] std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const MappingChoice& choice, const ChipFacts& chip, bool blocks);
+
+/// The options of a layer that no other beats in both work and crossbars, least work first. Windows of several positions are
+/// offered only where every part computes something of every output.
+[[nodiscard]] std::vector<LayerOption> layer_options(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip);
+
+}  // namespace weft::preparation
