@@ -8,6 +8,7 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t register_count = 32;
+constexpr std::uint64_t row_limit = std::uint64_t{1} << 27U;
 constexpr std::uint64_t event_limit = std::uint64_t{1} << 32U;
 
 struct Event {
@@ -59,6 +60,10 @@ Skeleton skeleton_of(const Program& program, unsigned generations) {
     Skeleton result;
     const std::size_t cores = program.core_first_run.size() - 1;
     std::uint64_t executed = 0;
+    std::uint64_t rows = 0;
+    for (const Run& run : program.runs) rows += run.instruction_count;
+    // Runs may share rows, so a small file can name more than memory holds.
+    if (rows > row_limit) system_failure("the runs name {} instructions, more than the deadlock check takes", rows);
     for (std::size_t core = 0; core < cores; ++core) {
         result.core_first_segment.push_back(static_cast<std::uint32_t>(result.segments.size()));
         std::uint64_t position = 0;

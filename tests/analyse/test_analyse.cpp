@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "analyse/table.h"
+#include "pim/liveness.h"
 #include "pim/random_program.h"
 
 using namespace weft;
@@ -90,6 +91,15 @@ TEST_CASE("what cannot be timed says why") {
     const Analysis deadlock = analysis_of({{{{message(Opcode::Send, 0, 8)}, 1}}});
     CHECK(deadlock.timing.reason.find("core 0") != std::string::npos);
     CHECK(table(deadlock, 0).find("deadlock") != std::string::npos);
+}
+
+TEST_CASE("a small file that names too much work is refused, not scanned") {
+    ProgramColumns program = columns_of({{{std::vector<Instruction>(1000, sldi(1, 0)), 1}}});
+    program.runs.assign(200'000, program.runs.front());
+    program.core_first_run[1] = 200'000;
+    const TargetColumns target = example_target(1);
+    CHECK(analyse(view(program), view(target), {}, {}, "test").timing.availability == Availability::EventLimit);
+    CHECK_THROWS_AS((void)check_liveness(view(program), view(target)), Failure);
 }
 
 TEST_CASE("more cores than the chip has is bad input") {

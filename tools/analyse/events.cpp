@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t control_bytes = 1;
 constexpr Picoseconds request_hold = 1000;   // a switch rests one nanosecond after each permission request
 constexpr std::uint32_t register_count = 32;
+constexpr std::uint64_t row_limit = std::uint64_t{1} << 27U;
 
 /// Sums saturate at picoseconds_limit; collapse() compares at the end.
 Picoseconds plus(Picoseconds a, Picoseconds b) { return std::min(picoseconds_limit, a + b); }
@@ -39,6 +40,7 @@ public:
 
     QueueProgram collapse_all() {
         result_.period = costs_.period();
+        check_size();
         for (std::uint32_t core = 0; core < cores_; ++core) collapse_core(core);
         // A 256th of the range, so that sums over a pass or two stay in 64 bits.
         if (result_.serial_time >= picoseconds_limit / 256) {
@@ -61,6 +63,13 @@ private:
         Picoseconds tail = 0;
         CoreAccount account;
     };
+
+    /// Runs may share rows, so a small file can name more work than anybody wants to scan.
+    void check_size() const {
+        std::uint64_t rows = 0;
+        for (const Run& run : program_.runs) rows += run.instruction_count;
+        if (rows > row_limit) unavailable(Availability::EventLimit, "the runs name {} instructions, more than {}", rows, row_limit);
+    }
 
     void collapse_core(std::uint32_t core) {
         core_ = core;
