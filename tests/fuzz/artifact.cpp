@@ -37,7 +37,7 @@ void repair_size(std::span<std::byte> bytes, flatbuffers::voffset_t field) {
     const std::size_t root = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(data);
     if (root >= bytes.size() || !verifier.VerifyTableStart(data + root)) return;
     const auto* table = reinterpret_cast<const flatbuffers::Table*>(data + root);
-    if (!table->VerifyField<std::uint32_t>(verifier, field)) return;
+    if (!table->VerifyField<std::uint32_t>(verifier, field, sizeof(std::uint32_t))) return;
     reinterpret_cast<flatbuffers::Table*>(data + root)->SetField<std::uint32_t>(field, static_cast<std::uint32_t>(bytes.size()), 0);
 }
 
