@@ -254,18 +254,35 @@ void Drafter::add_linear(std::uint32_t node) {
 }
 
 void Drafter::add_pool(std::uint32_t node) {
-    const View x = require_image(index_.input(node, 0));
+    View x = require_image(index_.input(node, 0));
     const std::uint32_t output = index_.outputs(node)[0];
     const auto output_dims = index_.dims(output);
     const auto kernel = index_.ints(node, AttributeKey::Kernel);
-    const std::uint32_t family = add_family(index_.node_name(node), FamilyKind::Pool, output,
-                                            image_layout(output_dims[1], output_dims[2], output_dims[3]), {x.tensor});
-    Family& row = draft_.families[family].row;
-    add_window(row, node, static_cast<std::uint32_t>(kernel[0]), static_cast<std::uint32_t>(kernel[1]));
     PoolMode mode = PoolMode::Maximum;
     if (index_.kind(node) == OperatorKind::AveragePool) {
         mode = index_.integer(node, AttributeKey::CountIncludePad, 0) != 0 ? PoolMode::AverageCountPads : PoolMode::Average;
     }
+    const auto kernel_rows = static_cast<std::uint32_t>(kernel[0]);
+    auto kernel_columns = static_cast<std::uint32_t>(kernel[1]);
+    Family window;
+    add_window(window, node, kernel_rows, kernel_columns);
+    // Over everything at once: first along each row, where the rows are, then over the rows. Otherwise one core would have to
+    // receive the whole tensor.
+    const bool whole = kernel_rows == x.layout.rows && kernel_columns == x.layout.columns && output_dims[2] == 1 && output_dims[3] == 1 &&
+                       window.pad_top == 0 && window.pad_left == 0 && window.dilation_rows == 1 && window.dilation_columns == 1;
+    if (whole && kernel_rows > 1 && kernel_columns > 1) {
+        const std::uint32_t rows_family = add_family(fmt::format("{}:rows", index_.node_name(node)), FamilyKind::Pool, no_id,
+                                                     image_layout(output_dims[1], kernel_rows, 1), {x.tensor});
+        Family& row = draft_.families[rows_family].row;
+        row.kernel_columns = kernel_columns;
+        row.pool_mode = static_cast<std::uint32_t>(mode);
+        x.tensor = row.output;
+        kernel_columns = 1;
+    }
+    const std::uint32_t family = add_family(index_.node_name(node), FamilyKind::Pool, output,
+                                            image_layout(output_dims[1], output_dims[2], output_dims[3]), {x.tensor});
+    Family& row = draft_.families[family].row;
+    add_window(row, node, kernel_rows, kernel_columns);
     row.pool_mode = static_cast<std::uint32_t>(mode);
     set_result(output, family);
 }

@@ -29,22 +29,26 @@ std::vector<std::size_t> fill_parts(const std::vector<MappedStrip>& strips, std:
     return ends;
 }
 
-/// As few parts as `limit` allows, and among those the least largest one.
+/// As few parts as `limit` allows, of sizes as equal as whole strips can be.
 std::vector<std::size_t> balanced_parts(const std::vector<MappedStrip>& strips, std::uint64_t limit) {
-    std::vector<std::size_t> best = fill_parts(strips, limit);
-    std::uint64_t low = 1;
-    std::uint64_t high = limit;
-    while (low < high) {
-        const std::uint64_t middle = (low + high) / 2;
-        auto parts = fill_parts(strips, middle);
-        if (parts.size() == best.size()) {
-            best = std::move(parts);
-            high = middle;
-        } else {
-            low = middle + 1;
+    const std::vector<std::size_t> greedy = fill_parts(strips, limit);
+    const std::uint64_t total = crossbars_of(strips);
+    std::vector<std::size_t> even;
+    std::uint64_t used = 0;
+    std::uint64_t part = 0;
+    for (std::size_t s = 0; s < strips.size(); ++s) {
+        // A part ends where the next strip's middle passes its share.
+        const std::uint64_t share = total * (even.size() + 1);
+        if (part != 0 && (2 * used + strips[s].crossbars) * greedy.size() > 2 * share) {
+            even.push_back(s);
+            part = 0;
         }
+        used += strips[s].crossbars;
+        part += strips[s].crossbars;
+        if (part > limit) return greedy;
     }
-    return best;
+    even.push_back(strips.size());
+    return even.size() == greedy.size() ? even : greedy;
 }
 
 /// Widths for strips wider than a core: equal groups of columns, so many that whole groups fill a core best.
