@@ -73,6 +73,30 @@ void move_views(const GraphIndex& index, std::vector<Side>& side) {
     }
 }
 
+bool only_moves(OperatorKind kind) { return is_view(kind) || kind == OperatorKind::Concat || kind == OperatorKind::Remap; }
+
+/// Data that only move before the first or after the last computation are in the host's hands anyway: it writes the inputs and reads
+/// the outputs in whatever order it likes, where a core would copy element by element and hold everything until the last part is there.
+/// Networks without matrix operators keep their moves, so that there is something to run.
+void leave_outer_moves(const GraphIndex& index, const MatrixReach& reach, std::vector<Side>& side) {
+    for (std::uint32_t node = 0; node < index.node_count(); ++node) {
+        if (side[node] != Side::chip || !only_moves(index.kind(node)) || reach.after[node] == 0 || reach.before[node] != 0) continue;
+        const auto inputs = index.inputs(node);
+        const bool outermost = std::all_of(inputs.begin(), inputs.end(), [&](std::uint32_t tensor) {
+            return tensor == no_id || index.is_weight(tensor) || index.producer(tensor) == no_id ||
+                   side[index.producer(tensor)] == Side::head;
+        });
+        if (outermost) side[node] = Side::head;
+    }
+    for (auto node = static_cast<std::uint32_t>(index.node_count()); node-- > 0;) {
+        if (side[node] != Side::chip || !only_moves(index.kind(node)) || reach.before[node] == 0 || reach.after[node] != 0) continue;
+        const auto consumers = index.consumers(index.outputs(node)[0]);
+        if (std::all_of(consumers.begin(), consumers.end(), [&](std::uint32_t other) { return side[other] == Side::tail; })) {
+            side[node] = Side::tail;
+        }
+    }
+}
+
 void find_boundary(const GraphIndex& index, HostSplit& split) {
     std::vector<char> is_output(index.tensor_count(), 0);
     for (const std::uint32_t tensor : index.graph().outputs) is_output[tensor] = 1;
@@ -188,6 +212,7 @@ HostSplit split_host(const GraphIndex& index, bool allow_host) {
     }
     close_sides(index, split.side);
     move_views(index, split.side);
+    if (allow_host) leave_outer_moves(index, reach, split.side);
     for (std::uint32_t node = 0; node < index.node_count(); ++node) {
         if (split.side[node] == Side::head) split.head.push_back(node);
         if (split.side[node] == Side::tail) split.tail.push_back(node);

@@ -18,11 +18,13 @@ std::uint32_t lane_of(const Tasks& tasks, const Family& family, std::uint32_t po
 
 }  // namespace
 
-Followers find_followers(const Tasks& tasks) {
+Followers find_followers(const Tasks& tasks, std::span<const std::int64_t> lane_ns, std::int64_t largest_ns) {
     std::vector<std::vector<std::uint32_t>> leaders(tasks.families.size());
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
         const Family& family = tasks.families[f];
         if (family.crossbars > 0) continue;
+        const auto lanes = lane_ns.subspan(family.first_lane, family.lane_count);
+        if (!lanes.empty() && *std::max_element(lanes.begin(), lanes.end()) > largest_ns) continue;
         for (const std::uint32_t tensor : tasks.inputs.subspan(family.first_input, family.input_count)) {
             const std::uint32_t producer = tasks.tensors[tensor].producer;
             if (producer == no_id) continue;
@@ -79,15 +81,19 @@ void place_followers(const Tasks& tasks, const Followers& followers, std::span<c
         for (const std::uint16_t core : all) taken[core] = 0;
         std::uint32_t last = no_id;
         for (std::uint32_t i = 0; i < family.lane_count; ++i) {
+            // Run on where the last lane went until the quota is full, then go to the least busy core that has none yet; a core that
+            // was left is not taken up again unless there is no other.
             std::uint32_t best = no_id;
+            bool stays = false;
             for (const std::uint16_t core : candidates[i]) {
-                if (core == last && taken[core] < quota) {
-                    best = core;
-                    break;
+                if (core == last) stays = true;
+                if (taken[core] == 0 && (best == no_id || busy_ns[core] < busy_ns[best])) best = core;
+            }
+            if (stays && (taken[last] < quota || best == no_id)) best = last;
+            if (best == no_id) {
+                for (const std::uint16_t core : candidates[i]) {
+                    if (best == no_id || taken[core] < taken[best]) best = core;
                 }
-                const bool better = best == no_id || taken[core] < taken[best] ||
-                                    (taken[core] == taken[best] && busy_ns[core] < busy_ns[best]);
-                if (better) best = core;
             }
             if (best == no_id) best = narrow<std::uint32_t>(std::min_element(busy_ns.begin(), busy_ns.end()) - busy_ns.begin());
             const std::uint32_t lane = family.first_lane + i;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "artifact/tasks.h"
@@ -16,7 +17,8 @@ struct Followers {
     [[nodiscard]] bool follows(std::uint32_t family) const { return first_leader[family] != first_leader[family + 1]; }
 };
 
-[[nodiscard]] Followers find_followers(const Tasks& tasks);
+/// Families with a lane of more than `largest_ns` follow nobody.
+[[nodiscard]] Followers find_followers(const Tasks& tasks, std::span<const std::int64_t> lane_ns, std::int64_t largest_ns);
 
 /// Place the lanes of following families: each on the least busy of the cores that make the middle of what it reads. `placement` holds
 /// the other lanes and gets these; `busy_ns` per core is kept up to date with `lane_ns`.

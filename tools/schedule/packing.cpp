@@ -14,6 +14,7 @@ constexpr std::uint16_t unplaced = 0xffffU;
 struct CoreRoom {
     std::int64_t time_ns = 0;
     std::int64_t crossbars = 0;
+    std::int64_t elems = 0;
     std::uint32_t last_family = no_id;   ///< resident already: no more crossbars, no new band
 };
 
@@ -22,7 +23,7 @@ public:
     Packer(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns)
         : tasks_(tasks),
           workload_(workload),
-          rooms_(workload.core_count, {limit_ns, workload.core_crossbars, no_id}),
+          rooms_(workload.core_count, {limit_ns, workload.core_crossbars, workload.core_elems, no_id}),
           placement_(tasks.lanes.size(), unplaced) {}
 
     /// As many lanes of the family from `lane` on as fit the core; the next lane.
@@ -33,23 +34,33 @@ public:
         const bool resident = room.last_family == family;
         if (!resident && room.crossbars < load.crossbars) return lane;
         std::int64_t time = room.time_ns - (resident ? 0 : load.band_ns);
+        std::int64_t elems = room.elems - (resident ? 0 : load.band_elems);
+        // A core without anything takes one lane whatever its size: whether it fits is checked on the whole schedule.
+        const bool empty = room.last_family == no_id;
         const std::uint32_t first = lane;
-        while (lane < end && workload_.charge_ns[lane] <= time) {
+        while (lane < end && workload_.charge_ns[lane] <= time &&
+               (workload_.lane_elems[lane] <= elems || (empty && lane == first))) {
             time -= workload_.charge_ns[lane];
+            elems -= workload_.lane_elems[lane];
             placement_[lane++] = narrow<std::uint16_t>(core);
         }
         if (lane == first) return lane;
         room.time_ns = time;
+        room.elems = elems;
         if (!resident) room.crossbars -= load.crossbars;
         room.last_family = family;
         return lane;
     }
 
-    /// Core with most time left that has the crossbars, or none.
-    [[nodiscard]] std::uint32_t roomiest(std::uint32_t family) const {
+    /// Core with most time left that has the crossbars and the memory for another lane, or none.
+    [[nodiscard]] std::uint32_t roomiest(std::uint32_t family, std::uint32_t lane) const {
+        const FamilyLoad& load = workload_.families[family];
         std::uint32_t best = no_id;
         for (std::uint32_t c = 0; c < rooms_.size(); ++c) {
-            if (rooms_[c].crossbars < workload_.families[family].crossbars) continue;
+            const CoreRoom& room = rooms_[c];
+            if (room.crossbars < load.crossbars) continue;
+            const std::int64_t needed = workload_.lane_elems[lane] + (room.last_family == family ? 0 : load.band_elems);
+            if (room.elems < needed && room.last_family != no_id) continue;
             if (best == no_id || rooms_[c].time_ns > rooms_[best].time_ns) best = c;
         }
         return best;
@@ -122,7 +133,7 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
         if (workload.followers.follows(f)) continue;
         std::uint32_t lane = tasks.families[f].first_lane;
         while (lane < packer.lanes_end(f)) {
-            const std::uint32_t core = packer.roomiest(f);
+            const std::uint32_t core = packer.roomiest(f, lane);
             if (core == no_id) return std::nullopt;
             const std::uint32_t next = packer.place(f, lane, core);
             if (next == lane) return std::nullopt;   // the core with most time left has too little

@@ -96,8 +96,6 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         schedule.tasks_hash_high = tasks_hash.high;
         schedule.tasks_hash_low = tasks_hash.low;
         evaluate(tasks, target, timing, schedule);
-        // Double buffers need room; a candidate that does not fit is none. Candidate zero is kept, so that lower can say what is missing.
-        if (!candidates.empty() && !fits_local_memory(tasks, target, schedule)) return;
         const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const ScheduleColumns& other) {
             return other.exchange == schedule.exchange && other.lane_core == schedule.lane_core;
         });
@@ -119,6 +117,11 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     const LanePlacement filled = smallest_packing(tasks, workload, pack_filling);
     add("filling", burst, filled);
     if (const auto woven = woven_pipelining(tasks, options)) add("filling-woven", *woven, filled);
+    // A candidate that does not fit is none. If none does, the first is kept, so that lower can say what is missing.
+    const auto fitting = std::stable_partition(candidates.begin(), candidates.end(), [&](const ScheduleColumns& schedule) {
+        return fits_local_memory(tasks, target, schedule);
+    });
+    candidates.erase(fitting == candidates.begin() ? fitting + 1 : fitting, candidates.end());
     return candidates;
 }
 

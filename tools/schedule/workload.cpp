@@ -29,7 +29,8 @@ std::uint32_t reader_count(const Tasks& tasks, std::uint32_t tensor) {
 
 /// A follower's work is charged to its leaders' lanes, by their work, before it is placed itself.
 void charge_leaders(const Tasks& tasks, Workload& workload) {
-    workload.followers = find_followers(tasks);
+    // A lane that would fill a good part of a core's time is better placed by itself.
+    workload.followers = find_followers(tasks, workload.lane_ns, std::max<std::int64_t>(1, workload.total_ns / workload.core_count / 12));
     workload.charge_ns = workload.lane_ns;
     const Followers& followers = workload.followers;
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
@@ -53,6 +54,8 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
     Workload workload;
     workload.core_count = target.core_count;
     workload.core_crossbars = target.core.crossbar_count;
+    // Buffers can exist twice, and delay buffers, scratch and constants come on top.
+    workload.core_elems = static_cast<std::int64_t>(target.core.local_memory_bytes / 3);
     workload.lane_ns.reserve(tasks.lanes.size());
     for (const Family& family : tasks.families) {
         FamilyLoad load;
@@ -63,16 +66,22 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
         for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
             const Lane& lane = tasks.lanes[l];
             std::int64_t received = 0;
+            std::int64_t elems = std::int64_t{lane.position_count} * output.channels;
             for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
                 const TaskTensor& input = tasks.tensors[tasks.inputs[family.first_input + demand.input]];
                 const std::int64_t positions = std::int64_t{input.rows} * input.columns;
                 const std::int64_t share = ceil_divide<std::int64_t>(positions * lane.position_count,
                                                                      std::int64_t{output.rows} * output.columns);
-                received += std::min<std::int64_t>(share, demand.position_count) * input.channels * rates.receive;
+                const std::int64_t own = std::min<std::int64_t>(share, demand.position_count) * input.channels;
+                received += own * rates.receive;
+                elems += own;
                 if (l == family.first_lane) {
-                    load.band_ns += std::max<std::int64_t>(0, demand.position_count - share) * input.channels * rates.receive / 1024;
+                    const std::int64_t shared = std::max<std::int64_t>(0, demand.position_count - share) * input.channels;
+                    load.band_ns += shared * rates.receive / 1024;
+                    load.band_elems += shared;
                 }
             }
+            workload.lane_elems.push_back(elems);
             const std::int64_t ns = static_cast<std::int64_t>(lane.work_ns) + (received + sends * lane.position_count) / 1024;
             workload.lane_ns.push_back(ns);
             load.work_ns = checked_add(load.work_ns, ns);

@@ -16,16 +16,19 @@ struct FamilyLoad {
     std::uint32_t crossbars = 0;
     std::int64_t work_ns = 0;            ///< all lanes, communication included
     std::int64_t band_ns = 0;            ///< paid once by every core that works on the family: rows shared with neighbours
+    std::int64_t band_elems = 0;         ///< local memory of those rows
 };
 
 struct Workload {
     std::vector<FamilyLoad> families;
     std::vector<std::int64_t> lane_ns;   ///< per lane, communication included
     std::vector<std::int64_t> charge_ns; ///< per lane, what packing charges: a leader's lanes carry their followers' work as well
+    std::vector<std::int64_t> lane_elems;   ///< per lane: local memory of its own share of inputs and output
     Followers followers;
     std::int64_t total_ns = 0;
     std::uint32_t core_count = 0;
     std::uint32_t core_crossbars = 0;
+    std::int64_t core_elems = 0;         ///< local memory that packing may fill with buffers of one half
 };
 
 [[nodiscard]] Workload measure_workload(const Tasks& tasks, const Target& target, const PimTiming& timing);

@@ -136,7 +136,9 @@ PlanProblem planning_problem(const Tasks& tasks, const Target& target, const std
     problem.format_family = format_families(tasks);
     problem.change = [&tasks, &target](std::uint32_t value, std::uint32_t from, std::uint32_t to) {
         const ConversionCost cost = estimate_conversion(target, shape_of(tasks, value), tasks.tile_layouts[from], tasks.tile_layouts[to]);
-        return FormatChange{cost.total(), cost.row_bytes, {}, tasks.tile_layouts[from].elem_bytes == tasks.tile_layouts[to].elem_bytes};
+        const bool standard = tasks.tile_layouts[to].memory == static_cast<std::uint32_t>(TileMemory::Standard);
+        const std::uint64_t largest = standard ? shard_bytes(tasks.tile_layouts[to], shape_of(tasks, value)) : 0;
+        return FormatChange{cost.total(), cost.row_bytes, {}, largest, tasks.tile_layouts[from].elem_bytes == tasks.tile_layouts[to].elem_bytes};
     };
     problem.bytes = [&tasks](std::uint32_t value, std::uint32_t format) {
         const TileLayout& layout = tasks.tile_layouts[format];
