@@ -171,6 +171,7 @@ void GraphPlanner::expand(const Layer& before, const State& state, std::uint32_t
         const FormatChange& cost = change(value, formats_[pending[i].live_index], pending[i].to);
         objectives.cycles += cost.cycles;
         objectives.row_bytes += cost.row_bytes;
+        objectives.largest = std::max(objectives.largest, cost.largest);
         peak.add(bytes(value, pending[i].to));
         peak.note(objectives, cost.temporary);
     }

@@ -40,6 +40,7 @@ struct FormatChange {
     std::uint64_t cycles = 0;
     std::uint64_t row_bytes = 0;
     MemoryBytes temporary;
+    std::uint64_t largest = 0;         ///< largest single allocation of class 0
     bool possible = true;
 };
 

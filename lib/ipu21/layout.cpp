@@ -134,6 +134,9 @@ ConversionCost estimate_conversion(const Target& target, MatrixShape shape, cons
     const Axis columns(shape.columns, from.column_grain, from.column_parts, to.column_grain, to.column_parts);
     const bool exclusive = machine.discipline == ExchangeDiscipline::Exclusive;
     const std::uint64_t overhead = exclusive ? machine.receive_tail_cycles + longest_row_cycles + 1 : 1;
+    // A multicast keeps two groups of copies from receiving anything else: its receivers, and the copies among which its sender
+    // sits. So at most half of the groups receive at a time.
+    const std::uint64_t in_weight = exclusive && to.replicas > 1 ? 2 : 1;
     const std::uint32_t tiles = std::max(layout_tiles(from), layout_tiles(to));
     std::uint64_t most_transfers = 0;
     for (std::uint32_t tile = 0; tile < tiles; ++tile) {
@@ -154,7 +157,7 @@ ConversionCost estimate_conversion(const Target& target, MatrixShape shape, cons
             out.transfers = ceil_divide<std::uint64_t>(out.transfers, from.replicas);
         }
         const auto cycles = [&](const Load& load) { return ceil_divide<std::uint64_t>(load.words * from.elem_bytes, word_bytes) + load.transfers * overhead; };
-        const std::uint64_t busy = exclusive ? cycles(in) + cycles(out) : std::max(cycles(in), cycles(out));
+        const std::uint64_t busy = exclusive ? in_weight * cycles(in) + cycles(out) : std::max(cycles(in), cycles(out));
         cost.exchange_cycles = std::max(cost.exchange_cycles, busy);
         most_transfers = std::max(most_transfers, in.transfers + out.transfers);
     }

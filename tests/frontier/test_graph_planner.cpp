@@ -53,7 +53,7 @@ struct RandomProblem {
             for (std::uint32_t f = 0; f < formats; ++f) {
                 sizes[{v, f}] = {random.below(50), random.below(50)};
                 for (std::uint32_t g = 0; g < formats; ++g) {
-                    changes[{v, f, g}] = {random.below(60), random.below(3), {random.below(20), random.below(20)}, random.below(10) != 0};
+                    changes[{v, f, g}] = {random.below(60), random.below(3), {random.below(20), random.below(20)}, random.below(40), random.below(10) != 0};
                 }
             }
         }
@@ -142,6 +142,7 @@ private:
             const FormatChange& change = r_.changes.at({copy.first, formats.at(copy.first), copy.second});
             o.cycles += change.cycles;
             o.row_bytes += change.row_bytes;
+            o.largest = std::max(o.largest, change.largest);
             made.push_back(copy);
             measure(o, formats, made, change.temporary);
         }

@@ -17,8 +17,8 @@ public:
         : program_(program), allocations_(allocations), base_(program.buffers.size()), tiles_(tiles) {}
 
     void assign(std::size_t phase_id, Phase& phase) {
-        std::vector<std::uint32_t> read(tiles_, 0);
-        std::vector<std::uint32_t> written(tiles_, 0);
+        std::vector<Cursor> read(tiles_);
+        std::vector<Cursor> written(tiles_);
         for (const Transfer& transfer : phase.transfers) {
             const std::uint32_t bytes = transfer.words * word_bytes;
             phase.source_address.push_back(next(program_.phase_source[phase_id], transfer.source, bytes, read));
@@ -38,6 +38,10 @@ public:
     }
 
 private:
+    struct Cursor {
+        std::uint32_t buffer = 0;
+        std::uint32_t offset = 0;
+    };
     struct Place {
         std::uint32_t address = 0;
         std::uint32_t bytes = 0;
@@ -55,12 +59,18 @@ private:
         return of_buffer;
     }
 
-    std::uint32_t next(std::uint32_t buffer, std::uint32_t tile, std::uint32_t bytes, std::vector<std::uint32_t>& cursor) {
-        const Place place = places(buffer)[tile];
-        // A buffer that holds a panel at a time is written again from its begin.
-        if (cursor[tile] + bytes > place.bytes) cursor[tile] = 0;
-        const std::uint32_t address = place.address + cursor[tile];
-        cursor[tile] += bytes;
+    /// Where the next piece of a phase stands in a tile: after the one before, in the next buffer of the run where that is full;
+    /// a run that is full is used again from its begin (it holds a panel at a time).
+    std::uint32_t next(BufferRun run, std::uint32_t tile, std::uint32_t bytes, std::vector<Cursor>& cursors) {
+        Cursor& cursor = cursors[tile];
+        for (std::uint32_t tried = 0; tried < run.count; ++tried) {
+            const Place place = places(run.first + cursor.buffer)[tile];
+            if (cursor.offset + bytes <= place.bytes) break;
+            cursor = {(cursor.buffer + 1) % run.count, 0};
+        }
+        if (run.empty()) return 0;
+        const std::uint32_t address = places(run.first + cursor.buffer)[tile].address + cursor.offset;
+        cursor.offset += bytes;
         return address;
     }
 

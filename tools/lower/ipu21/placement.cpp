@@ -148,7 +148,12 @@ std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& sche
         const TilePlan& plan = tasks.tile_plans[schedule.plan_choice[buffer.operator_index]];
         const std::uint32_t used = std::min<std::uint32_t>(plan.tiles, target.core_count);
         if (kind == TileBufferKind::Temporary) {
-            std::fill_n(of_buffer.begin(), used, buffer.memory == 0 ? plan.temporary_standard : plan.temporary_interleaved);
+            const std::uint32_t bytes_together = buffer.memory == 0 ? plan.temporary_standard : plan.temporary_interleaved;
+            const auto same = [&](const TileBuffer& other) {
+                return other.kind == buffer.kind && other.operator_index == buffer.operator_index && other.memory == buffer.memory;
+            };
+            const auto pieces = static_cast<std::uint32_t>(std::ranges::count_if(program.buffers, same));
+            std::fill_n(of_buffer.begin(), used, ceil_divide(bytes_together, pieces));
         } else if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm && buffer.memory == plan.interleaved_weights) {
             const std::uint32_t elem_bytes = tasks.tile_layouts[plan.output_layout].elem_bytes;
             const auto weights = weight_bytes(gemm_plan(op, plan, elem_bytes, target.ipu21.amp_columns), target.core_count);

@@ -67,7 +67,7 @@ private:
         result_.steps.push_back({static_cast<std::uint32_t>(kind), op, index, launches, cycles, cycles});
     }
 
-    void add_exchange(std::uint32_t op, PlannedPhase planned, std::uint64_t estimated, std::uint32_t source, std::uint32_t sink) {
+    void add_exchange(std::uint32_t op, PlannedPhase planned, std::uint64_t estimated, BufferRun source, BufferRun sink) {
         if (planned.phase.transfers.empty()) return;
         result_.phases.push_back(std::move(planned));
         result_.phase_step.push_back(now());
@@ -129,7 +129,7 @@ private:
             const TileLayout& to = tasks_.tile_layouts[conversion.to_layout];
             const ConversionCost cost = estimate_conversion(target_, shape_of(tasks_, value), from, to);
             if (cost.phases != 0) {
-                add_exchange(op_id, {PhaseRole::Conversion, conversion_phase(target_, shape_of(tasks_, value), from, to)}, cost.exchange_cycles, source, copy);
+                add_exchange(op_id, {PhaseRole::Conversion, conversion_phase(target_, shape_of(tasks_, value), from, to)}, cost.exchange_cycles, {source, 1}, {copy, 1});
             }
             if (cost.staging_cycles != 0) add_step(TileStepKind::Staging, op_id, 0, 1, cost.staging_cycles);
             if (now() == result_.buffers[copy].first_step) add_step(TileStepKind::Staging, op_id, 0, 0, 0);   // nothing to move: a change of name
@@ -154,37 +154,57 @@ private:
     void run_operator(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, std::span<const std::uint32_t> operand) {
         const std::uint32_t output_layout = plan.output_layout;
         const std::uint32_t output = add_buffer(TileBufferKind::Value, tasks_.tile_layouts[output_layout].memory, op.output, op_id, output_layout);
-        const std::uint32_t weights = add_resident(op_id, plan);
-        const std::uint32_t standard = plan.temporary_standard != 0 ? add_buffer(TileBufferKind::Temporary, 0, no_id, op_id, no_id) : no_id;
-        const std::uint32_t interleaved = plan.temporary_interleaved != 0 ? add_buffer(TileBufferKind::Temporary, 1, no_id, op_id, no_id) : no_id;
+        const BufferRun weights = add_resident(op_id, plan);
+        const BufferRun standard = add_temporaries(op_id, plan.temporary_standard, 0, standard_pieces(plan));
+        const BufferRun interleaved = add_temporaries(op_id, plan.temporary_interleaved, 1, 1);
         if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm) {
-            gemm_steps(op_id, op, plan, output, weights, standard, interleaved);
+            gemm_steps(op_id, op, plan, {output, 1}, weights, standard, interleaved);
+        } else if (static_cast<Distribution>(plan.distribution) == Distribution::AttentionGrid && plan.phases != 0) {
+            attention_steps(op_id, op, plan, operand, standard);
         } else if (static_cast<Distribution>(plan.distribution) == Distribution::RowExchange) {
-            row_steps(op_id, op, plan, operand[0], standard);
+            row_steps(op_id, op, plan, {operand[0], 1}, standard);
         } else {
             add_step(TileStepKind::Kernel, op_id, 0, plan.calls, plan.local_cycles);
             if (plan.staging_cycles != 0) add_step(TileStepKind::Staging, op_id, 0, 0, plan.staging_cycles);
         }
-        for (const std::uint32_t buffer : {output, standard, interleaved}) touch(buffer);
+        touch(output);
+        for (const BufferRun& run : {standard, interleaved}) {
+            for (std::uint32_t i = 0; i < run.count; ++i) touch(run.first + i);
+        }
         buffer_of_[op.output] = output;
         layout_of_[op.output] = output_layout;
     }
 
+    /// Received partials need not lie together: one buffer per sender.
+    [[nodiscard]] static std::uint32_t standard_pieces(const TilePlan& plan) {
+        const auto distribution = static_cast<Distribution>(plan.distribution);
+        if (distribution == Distribution::ParallelReduction) return std::max(1U, plan.inner - 1);
+        if (distribution == Distribution::PanelReduction) return plan.staged_panels * (plan.fan_in - 1);
+        return 1;
+    }
+
+    BufferRun add_temporaries(std::uint32_t op_id, std::uint32_t bytes, std::uint32_t memory, std::uint32_t pieces) {
+        if (bytes == 0) return {};
+        BufferRun run{static_cast<std::uint32_t>(result_.buffers.size()), pieces};
+        for (std::uint32_t i = 0; i < pieces; ++i) add_buffer(TileBufferKind::Temporary, memory, no_id, op_id, no_id);
+        return run;
+    }
+
     /// Weights (or constants) live from the first step to the last.
-    std::uint32_t add_resident(std::uint32_t op_id, const TilePlan& plan) {
-        std::uint32_t weights = no_id;
-        if (plan.resident_standard != 0) weights = add_buffer(TileBufferKind::Weights, 0, no_id, op_id, no_id);
-        if (plan.resident_interleaved != 0) weights = add_buffer(TileBufferKind::Weights, 1, no_id, op_id, no_id);
+    BufferRun add_resident(std::uint32_t op_id, const TilePlan& plan) {
+        BufferRun weights;
+        if (plan.resident_standard != 0) weights = {add_buffer(TileBufferKind::Weights, 0, no_id, op_id, no_id), 1};
+        if (plan.resident_interleaved != 0) weights = {add_buffer(TileBufferKind::Weights, 1, no_id, op_id, no_id), 1};
         return weights;
     }
 
-    void gemm_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& row, std::uint32_t output, std::uint32_t weights,
-                    std::uint32_t standard, std::uint32_t interleaved) {
+    void gemm_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& row, BufferRun output, BufferRun weights, BufferRun standard,
+                    BufferRun interleaved) {
         const std::uint32_t elem_bytes = tasks_.tile_layouts[row.output_layout].elem_bytes;
         const GemmPlan plan = gemm_plan(op, row, elem_bytes, target_.ipu21.amp_columns);
         std::vector<PlannedPhase> phases = gemm_phases(plan, target_.ipu21.max_transfer_words);
         const std::size_t count = phases.size();
-        const std::uint32_t panel = interleaved != no_id ? interleaved : standard;
+        const BufferRun panel = !interleaved.empty() ? interleaved : standard;
         // One kernel step follows every phase; a plan that begins with a product or a panel copy has one before.
         const bool leads = count == 0 || plan.distribution == Distribution::ParallelReduction;
         const std::size_t kernels = count + (leads && (count == 0 || phases[0].role != PhaseRole::Weights) ? 1 : 0);
@@ -198,15 +218,48 @@ private:
         if (kernels > count) add_kernel();
         for (std::size_t i = 0; i < count; ++i) {
             const bool reduction = phases[i].role == PhaseRole::Reduction;
-            const std::uint32_t source = reduction ? (interleaved != no_id ? interleaved : output) : weights;
-            const std::uint32_t sink = reduction ? (standard != no_id ? standard : output) : (panel != no_id ? panel : weights);
+            const BufferRun source = reduction ? (!interleaved.empty() ? interleaved : output) : weights;
+            const BufferRun sink = reduction ? (!standard.empty() ? standard : output) : (!panel.empty() ? panel : weights);
             add_exchange(op_id, std::move(phases[i]), share(row.exchange_cycles, count, i), source, sink);
             add_kernel();
         }
     }
 
+    /// Keys and values of some parts go to all tiles of their head, round after round.
+    void attention_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, std::span<const std::uint32_t> operand, BufferRun sink) {
+        const TileLayout& layout = tasks_.tile_layouts[tasks_.plan_layouts[plan.first_layout + 1]];
+        const MatrixShape shape = shape_of(tasks_, tasks_.tile_inputs[op.first_input + 1]);
+        const std::uint32_t parts = layout.row_parts / op.batch;
+        const std::uint32_t senders = std::max(1U, plan.staged_panels);
+        if (operand.size() != 3 || layout.row_parts % op.batch != 0 || ceil_divide(parts, senders) != plan.phases) {
+            bad_input("the streamed attention plan of operator '{}' contradicts itself", pool_text(tasks_.name_pool, op.name));
+        }
+        for (std::uint32_t round = 0; round < plan.phases; ++round) {
+            PlannedPhase planned{PhaseRole::Attention, {}};
+            for (std::uint32_t row = 0; row < layout.row_parts; ++row) {
+                const std::uint32_t part = row % parts;
+                if (part / senders != round) continue;
+                const std::uint64_t elems_per_column = rows_of(layout, shape, row).length();
+                for (std::uint32_t head = 0; head < layout.column_parts; ++head) {
+                    std::vector<std::uint32_t> others;
+                    for (std::uint32_t to = row - part; to < row - part + parts; ++to) {
+                        if (to != row) others.push_back(layout_tile(layout, to, head, 0));
+                    }
+                    const std::uint64_t elems = elems_per_column * columns_of(layout, shape, head).length();
+                    const std::uint64_t words = ceil_divide<std::uint64_t>(elems * layout.elem_bytes, 4);
+                    const TileId sender(layout_tile(layout, row, head, 0));
+                    for (int operand_index = 0; operand_index < 2; ++operand_index) {   // keys, then values
+                        add_transfer(planned.phase, sender, others, words, target_.ipu21.max_transfer_words);
+                    }
+                }
+            }
+            add_exchange(op_id, std::move(planned), share(plan.exchange_cycles, plan.phases, round), {operand[1], 1}, sink);
+            add_step(TileStepKind::Kernel, op_id, 0, static_cast<std::uint32_t>(share(plan.calls, plan.phases, round)), share(plan.local_cycles, plan.phases, round));
+        }
+    }
+
     /// Partial sums of rows go to all other column parts.
-    void row_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, std::uint32_t source, std::uint32_t sink) {
+    void row_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, BufferRun source, BufferRun sink) {
         const TileLayout& layout = tasks_.tile_layouts[plan.output_layout];
         const MatrixShape shape = shape_of(tasks_, op.output);
         for (std::uint32_t phase = 0; phase < plan.phases; ++phase) {

@@ -8,14 +8,20 @@
 
 namespace weft::ipu21 {
 
+struct BufferRun {
+    std::uint32_t first = no_id;
+    std::uint32_t count = 0;
+    [[nodiscard]] bool empty() const { return count == 0; }
+};
+
 /// A program before placement: steps in order, phases without addresses, buffers without allocations.
 struct StepProgram {
     std::vector<TileStep> steps;
     std::vector<PlannedPhase> phases;
     std::vector<std::uint32_t> phase_step;
-    /// Buffers that a phase reads and writes.
-    std::vector<std::uint32_t> phase_source;
-    std::vector<std::uint32_t> phase_sink;
+    /// Runs of buffers that a phase reads and writes: temporaries of an operator are several buffers, so that they fit into gaps.
+    std::vector<BufferRun> phase_source;
+    std::vector<BufferRun> phase_sink;
     std::vector<TileBuffer> buffers;
 };
 

@@ -99,6 +99,52 @@ std::vector<Candidate> pointwise_candidates(CandidateContext& context, const Til
     return filter_candidates(context, std::move(candidates), context.options.plans_per_operator);
 }
 
+namespace {
+
+/// Keys and values stay cut over the tiles of their head, as the queries are, and pass by in rounds: in each some of the tiles
+/// send their keys and values to all others of the head.
+Candidate streamed_attention(CandidateContext& context, const TileOperator& op, std::uint32_t parts) {
+    ++context.counts.enumerated;
+    const Ipu21& machine = context.target.ipu21;
+    const std::uint32_t elem_bytes = context.options.elem_bytes;
+    const std::uint32_t rows = ceil_divide(op.m, parts);
+    const std::uint32_t tiles = op.batch * op.heads * parts;
+    const TileLayout layout{static_cast<std::uint32_t>(TileOrder::AmpLeft), 0, elem_bytes, op.batch * parts, op.heads, 1, op.heads, 1, tiles, 1, op.n};
+    constexpr std::uint64_t round_bytes = 32768;   // keys and values of one round
+    const std::uint64_t shard = std::uint64_t{rows} * op.n * elem_bytes;
+    const auto senders = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(round_bytes / (2 * shard), 1, parts));
+    Candidate candidate;
+    candidate.inputs = {layout, layout, layout};
+    candidate.output = layout;
+    TilePlan& plan = candidate.plan;
+    plan.distribution = static_cast<std::uint32_t>(TileDistribution::AttentionGrid);
+    plan.rows = op.batch * parts;
+    plan.columns = op.heads;
+    plan.inner = 1;
+    plan.tiles = tiles;
+    plan.staged_panels = senders;
+    const std::uint32_t rounds = ceil_divide(parts, senders);
+    CostTerms terms;
+    terms.local = ceil_divide<std::uint64_t>(4 * std::uint64_t{rows} * op.k * op.n, elem_bytes == 2 ? machine.flops_f16 : machine.flops_f32);
+    terms.local += context.kernels.softmax(std::uint64_t{rows} * op.k).cycles;
+    terms.phases = rounds;
+    terms.calls = 4 * rounds;
+    // Every multicast of a head takes all of its tiles, so keys and values of all parts follow one another.
+    const std::uint64_t words = ceil_divide<std::uint64_t>(shard, word_bytes);
+    constexpr std::uint64_t overhead = 150;
+    const bool exclusive = machine.discipline == ExchangeDiscipline::Exclusive;
+    terms.exchange = 2 * std::uint64_t{parts} * (words + (exclusive ? overhead : 1)) + (exclusive ? 0 : rounds * overhead);
+    terms.launch = std::uint64_t{terms.calls} * machine.launch_cycles + std::uint64_t{rounds} * machine.measured_boundary_cycles;
+    plan.temporary_standard = static_cast<std::uint32_t>(2 * senders * shard + std::uint64_t{rows} * (std::uint64_t{senders} * rows + 2 + op.n) * word_bytes);
+    plan.largest_standard = static_cast<std::uint32_t>(std::max<std::uint64_t>(shard, plan.temporary_standard));
+    plan.row_bytes = word_bytes * rounds * (1 + machine.exchange_row_words * 2 * senders);
+    set_cost(plan, terms);
+    candidate.key = fmt::format("attention {} query parts x {} heads x {} batch, keys streamed {} parts a round", parts, op.heads, op.batch, senders);
+    return candidate;
+}
+
+}  // namespace
+
 std::vector<Candidate> attention_candidates(CandidateContext& context, const TileOperator& op) {
     const Ipu21& machine = context.target.ipu21;
     const std::uint32_t elem_bytes = context.options.elem_bytes;
@@ -117,8 +163,9 @@ std::vector<Candidate> attention_candidates(CandidateContext& context, const Til
         }
     }
     for (const std::uint32_t parts : query_parts) {
-        ++context.counts.enumerated;
         if (op.batch > 1 && op.m % parts != 0) continue;
+        if (parts > 1 && op.k == op.m) candidates.push_back(streamed_attention(context, op, parts));
+        ++context.counts.enumerated;
         const std::uint32_t rows = ceil_divide(op.m, parts);
         Candidate candidate;
         const auto order = static_cast<std::uint32_t>(TileOrder::AmpLeft);
