@@ -14,7 +14,7 @@ std::uint64_t crossbars_of(std::span<const MappedStrip> strips) {
     return sum;
 }
 
-/// Ends of the parts that greedy filling up to `limit` crossbars makes.
+/// Ends of the parts that filling up to `limit` crossbars makes: full cores leave less over than even parts would.
 std::vector<std::size_t> fill_parts(const std::vector<MappedStrip>& strips, std::uint64_t limit) {
     std::vector<std::size_t> ends;
     std::uint64_t used = 0;
@@ -27,28 +27,6 @@ std::vector<std::size_t> fill_parts(const std::vector<MappedStrip>& strips, std:
     }
     ends.push_back(strips.size());
     return ends;
-}
-
-/// As few parts as `limit` allows, of sizes as equal as whole strips can be.
-std::vector<std::size_t> balanced_parts(const std::vector<MappedStrip>& strips, std::uint64_t limit) {
-    const std::vector<std::size_t> greedy = fill_parts(strips, limit);
-    const std::uint64_t total = crossbars_of(strips);
-    std::vector<std::size_t> even;
-    std::uint64_t used = 0;
-    std::uint64_t part = 0;
-    for (std::size_t s = 0; s < strips.size(); ++s) {
-        // A part ends where the next strip's middle passes its share.
-        const std::uint64_t share = total * (even.size() + 1);
-        if (part != 0 && (2 * used + strips[s].crossbars) * greedy.size() > 2 * share) {
-            even.push_back(s);
-            part = 0;
-        }
-        used += strips[s].crossbars;
-        part += strips[s].crossbars;
-        if (part > limit) return greedy;
-    }
-    even.push_back(strips.size());
-    return even.size() == greedy.size() ? even : greedy;
 }
 
 /// Widths for strips wider than a core: equal groups of columns, so many that whole groups fill a core best.
@@ -148,7 +126,7 @@ std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const Mappi
     }
     for (ColumnGroup& group : groups) {
         for (MappedStrip& strip : group.strips) settle_targets(strip, group);
-        group.part_ends = balanced_parts(group.strips, chip.family_crossbars);
+        group.part_ends = fill_parts(group.strips, chip.family_crossbars);
     }
     return groups;
 }
