@@ -65,42 +65,74 @@ std::vector<std::vector<std::uint16_t>> candidate_cores(const Tasks& tasks, cons
 
 }  // namespace
 
+namespace {
+
+/// Chooses cores for the lanes of one family, in order.
+class FamilyPlacer {
+public:
+    FamilyPlacer(const std::vector<std::vector<std::uint16_t>>& candidates, const std::vector<CoreUse>& cores)
+        : candidates_(candidates), cores_(cores), taken_(cores.size(), 0) {
+        std::vector<std::uint16_t> all;
+        for (const auto& some : candidates) all.insert(all.end(), some.begin(), some.end());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        quota_ = ceil_divide<std::uint64_t>(candidates.size(), std::max<std::size_t>(1, all.size()));
+    }
+
+    /// Run on where the last lane went until the quota is full, then go to the least busy core that has none yet; a core that was left is
+    /// not taken up again unless there is no other, because a core's buffers span from its first to its last row.
+    std::uint32_t choose(std::size_t lane, std::int64_t elems) {
+        std::uint32_t fresh = no_id;
+        std::uint32_t used = no_id;
+        bool stays = false;
+        for (const std::uint16_t core : candidates_[lane]) {
+            if (cores_[core].free_elems < elems) continue;
+            if (core == last_) stays = true;
+            std::uint32_t& best = taken_[core] == 0 ? fresh : used;
+            if (best == no_id || std::pair(taken_[core], cores_[core].busy_ns) < std::pair(taken_[best], cores_[best].busy_ns)) best = core;
+        }
+        if (stays && (taken_[last_] < quota_ || fresh == no_id)) {
+            fresh = last_;
+        } else if (fresh == no_id) {
+            fresh = used != no_id ? used : most_memory(elems);
+        }
+        ++taken_[fresh];
+        last_ = fresh;
+        return fresh;
+    }
+
+private:
+    /// The core of the last lane while it has room, then the one with most.
+    [[nodiscard]] std::uint32_t most_memory(std::int64_t elems) const {
+        if (last_ != no_id && cores_[last_].free_elems >= elems) return last_;
+        const auto most = std::max_element(cores_.begin(), cores_.end(), [](const CoreUse& a, const CoreUse& b) {
+            return std::pair(a.free_elems, -a.busy_ns) < std::pair(b.free_elems, -b.busy_ns);
+        });
+        return narrow<std::uint32_t>(most - cores_.begin());
+    }
+
+    const std::vector<std::vector<std::uint16_t>>& candidates_;
+    const std::vector<CoreUse>& cores_;
+    std::vector<std::uint32_t> taken_;
+    std::uint64_t quota_ = 1;
+    std::uint32_t last_ = no_id;
+};
+
+}  // namespace
+
 void place_followers(const Tasks& tasks, const Followers& followers, std::span<const std::int64_t> lane_ns,
-                     std::vector<std::uint16_t>& placement, std::vector<std::int64_t>& busy_ns) {
-    std::vector<std::uint32_t> taken(busy_ns.size(), 0);
+                     std::span<const std::int64_t> lane_elems, std::vector<std::uint16_t>& placement, std::vector<CoreUse>& cores) {
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {   // topological: producers are placed already
         if (!followers.follows(f)) continue;
         const Family& family = tasks.families[f];
         const auto candidates = candidate_cores(tasks, family, placement);
-        // Spread evenly, and in runs of neighbouring lanes, because a core's buffers span from its first to its last row.
-        std::vector<std::uint16_t> all;
-        for (const auto& cores : candidates) all.insert(all.end(), cores.begin(), cores.end());
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-        const auto quota = ceil_divide<std::uint64_t>(family.lane_count, std::max<std::size_t>(1, all.size()));
-        for (const std::uint16_t core : all) taken[core] = 0;
-        std::uint32_t last = no_id;
+        FamilyPlacer placer(candidates, cores);
         for (std::uint32_t i = 0; i < family.lane_count; ++i) {
-            // Run on where the last lane went until the quota is full, then go to the least busy core that has none yet; a core that
-            // was left is not taken up again unless there is no other.
-            std::uint32_t best = no_id;
-            bool stays = false;
-            for (const std::uint16_t core : candidates[i]) {
-                if (core == last) stays = true;
-                if (taken[core] == 0 && (best == no_id || busy_ns[core] < busy_ns[best])) best = core;
-            }
-            if (stays && (taken[last] < quota || best == no_id)) best = last;
-            if (best == no_id) {
-                for (const std::uint16_t core : candidates[i]) {
-                    if (best == no_id || taken[core] < taken[best]) best = core;
-                }
-            }
-            if (best == no_id) best = narrow<std::uint32_t>(std::min_element(busy_ns.begin(), busy_ns.end()) - busy_ns.begin());
             const std::uint32_t lane = family.first_lane + i;
-            placement[lane] = narrow<std::uint16_t>(best);
-            busy_ns[best] += lane_ns[lane];
-            ++taken[best];
-            last = best;
+            const std::uint32_t core = placer.choose(i, lane_elems[lane]);
+            placement[lane] = narrow<std::uint16_t>(core);
+            cores[core].busy_ns += lane_ns[lane];
+            cores[core].free_elems -= lane_elems[lane];
         }
     }
 }

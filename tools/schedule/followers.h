@@ -20,9 +20,15 @@ struct Followers {
 /// Families with a lane of more than `largest_ns` follow nobody.
 [[nodiscard]] Followers find_followers(const Tasks& tasks, std::span<const std::int64_t> lane_ns, std::int64_t largest_ns);
 
-/// Place the lanes of following families: each on the least busy of the cores that make the middle of what it reads. `placement` holds
-/// the other lanes and gets these; `busy_ns` per core is kept up to date with `lane_ns`.
+/// What placed lanes leave of a core.
+struct CoreUse {
+    std::int64_t busy_ns = 0;
+    std::int64_t free_elems = 0;     ///< local memory
+};
+
+/// Place the lanes of following families: spread over the cores that make the middle of what they read, the least busy first; where none
+/// of those has memory left, on the core that has most. `placement` holds the other lanes and gets these; `cores` is kept up to date.
 void place_followers(const Tasks& tasks, const Followers& followers, std::span<const std::int64_t> lane_ns,
-                     std::vector<std::uint16_t>& placement, std::vector<std::int64_t>& busy_ns);
+                     std::span<const std::int64_t> lane_elems, std::vector<std::uint16_t>& placement, std::vector<CoreUse>& cores);
 
 }  // namespace weft

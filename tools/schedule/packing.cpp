@@ -18,6 +18,22 @@ struct CoreRoom {
     std::uint32_t last_family = no_id;   ///< resident already: no more crossbars, no new band
 };
 
+/// Place all followers where the other lanes are.
+void follow(const Tasks& tasks, const Workload& workload, LanePlacement& placement) {
+    std::vector<CoreUse> cores(workload.core_count, {0, workload.core_elems});
+    std::vector<std::uint32_t> resident(workload.core_count, no_id);
+    for (std::size_t l = 0; l < placement.size(); ++l) {
+        const std::uint32_t family = tasks.lanes[l].family;
+        if (workload.followers.follows(family)) continue;
+        CoreUse& core = cores[placement[l]];
+        core.busy_ns += workload.lane_ns[l];
+        core.free_elems -= workload.lane_elems[l];
+        if (resident[placement[l]] != family) core.free_elems -= workload.families[family].band_elems;
+        resident[placement[l]] = family;
+    }
+    place_followers(tasks, workload.followers, workload.lane_ns, workload.lane_elems, placement, cores);
+}
+
 class Packer {
 public:
     Packer(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns)
@@ -71,11 +87,7 @@ public:
     }
     /// The placement, followers added.
     [[nodiscard]] LanePlacement take() {
-        std::vector<std::int64_t> busy(workload_.core_count, 0);
-        for (std::size_t l = 0; l < placement_.size(); ++l) {
-            if (placement_[l] != unplaced) busy[placement_[l]] += workload_.lane_ns[l];
-        }
-        place_followers(tasks_, workload_.followers, workload_.lane_ns, placement_, busy);
+        follow(tasks_, workload_, placement_);
         return std::move(placement_);
     }
 
@@ -222,11 +234,7 @@ LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const 
         }
         if (round == rounds) break;
         move_borders(tasks, workload, loads, placement);
-        std::vector<std::int64_t> busy(loads.busy_ns.size(), 0);
-        for (std::size_t l = 0; l < placement.size(); ++l) {
-            if (!workload.followers.follows(tasks.lanes[l].family)) busy[placement[l]] += workload.lane_ns[l];
-        }
-        place_followers(tasks, workload.followers, workload.lane_ns, placement, busy);
+        follow(tasks, workload, placement);
     }
     return best;
 }

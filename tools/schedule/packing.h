@@ -20,9 +20,11 @@ using LanePlacement = std::vector<std::uint16_t>;
 [[nodiscard]] std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns);
 
 /// The placement of the smallest limit at which `pack` succeeds: scanned upwards by 1 % from the work bound (success is not monotone),
-/// then bisected inside the last step. Refuses where even an unlimited time does not help.
+/// then bisected inside the last step. None where even an unlimited time does not help.
 template <class Pack>
-[[nodiscard]] LanePlacement smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack);
+[[nodiscard]] std::optional<LanePlacement> smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack);
+
+[[noreturn]] void refuse_packing(const Workload& workload);
 
 /// Move the borders between neighbouring bands so that busy times (exact communication included) come closer to their mean. Keeps the
 /// best of a few rounds.

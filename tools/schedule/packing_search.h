@@ -6,10 +6,8 @@
 
 namespace weft {
 
-[[noreturn]] void refuse_packing(const Workload& workload);
-
 template <class Pack>
-LanePlacement smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack) {
+std::optional<LanePlacement> smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack) {
     const std::int64_t bound = std::max<std::int64_t>(1, workload.total_ns / workload.core_count);
     std::int64_t fails = 0;
     std::int64_t limit = bound;
@@ -18,7 +16,7 @@ LanePlacement smallest_packing(const Tasks& tasks, const Workload& workload, Pac
     while (!best) {
         best = pack(tasks, workload, limit);
         if (best) break;
-        if (limit > workload.total_ns * 2) refuse_packing(workload);
+        if (limit > workload.total_ns * 2) return std::nullopt;
         fails = limit;
         // Far from the bound time hardly matters and only capacity does: larger steps.
         limit += std::max<std::int64_t>(1, limit > 4 * bound ? limit / 4 : limit / 100);
@@ -32,7 +30,7 @@ LanePlacement smallest_packing(const Tasks& tasks, const Workload& workload, Pac
             fails = middle;
         }
     }
-    return *best;
+    return best;
 }
 
 }  // namespace weft

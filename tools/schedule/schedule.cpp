@@ -65,6 +65,19 @@ bool fits_local_memory(const Tasks& tasks, const Target& target, const ScheduleC
     });
 }
 
+/// Packing sees memory by estimate only: where nothing is found, more and more of it is allowed, and what lower really needs decides.
+template <class Pack>
+LanePlacement pack_within_memory(const Tasks& tasks, Workload& workload, Pack pack) {
+    const std::int64_t elems = workload.core_elems;
+    for (const std::int64_t factor : {1, 2, 3, 1 << 20}) {
+        workload.core_elems = elems * factor;
+        auto packed = smallest_packing(tasks, workload, pack);
+        workload.core_elems = elems;
+        if (packed) return *packed;
+    }
+    refuse_packing(workload);
+}
+
 void check_work(const Tasks& tasks, const Target& target) {
     if (target.family != TargetFamily::Pim) refuse("the target is not of the pim family");
     if (tasks.lanes.empty()) refuse("there is nothing to place: the whole network runs on the host");
@@ -77,7 +90,7 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
                                             Hash128 tasks_hash) {
     check_work(tasks, target);
     const PimTiming timing(target);
-    const Workload workload = measure_workload(tasks, target, timing);
+    Workload workload = measure_workload(tasks, target, timing);
     require_capacity(tasks, workload);
     std::vector<ScheduleColumns> candidates;
     const auto add = [&](const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
@@ -109,12 +122,14 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         return candidates;
     }
     const Pipelining burst = burst_pipelining(tasks, options);
-    add("ordered-packing", burst, smallest_packing(tasks, workload, [&](const auto&... arguments) {
-            // Capacity can need more freedom than dependency order leaves.
-            auto packed = pack_ordered(arguments...);
-            return packed ? packed : pack_filling(arguments...);
-        }));
-    const LanePlacement filled = smallest_packing(tasks, workload, pack_filling);
+    const auto ordered = [](const auto&... arguments) {
+        // Capacity can need more freedom than dependency order leaves.
+        auto packed = pack_ordered(arguments...);
+        return packed ? packed : pack_filling(arguments...);
+    };
+    const LanePlacement first = pack_within_memory(tasks, workload, ordered);
+    add("ordered-packing", burst, first);
+    const LanePlacement filled = pack_within_memory(tasks, workload, pack_filling);
     add("filling", burst, filled);
     if (const auto woven = woven_pipelining(tasks, options)) add("filling-woven", *woven, filled);
     // A candidate that does not fit is none. If none does, the first is kept, so that lower can say what is missing.

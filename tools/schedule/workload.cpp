@@ -13,14 +13,15 @@ namespace {
 struct CommunicationRates {
     std::int64_t send = 0;
     std::int64_t receive = 0;
+    std::int64_t copy = 0;   // within a core: delay buffers
 };
 
 CommunicationRates communication_rates(const Target& target, const PimTiming& timing) {
-    if (target.core_count < 2) return {};
     constexpr std::uint32_t sample = 4096;
+    if (target.core_count < 2) return {0, 0, timing.copy_ns(sample) / 4};
     const CoreId a(0);
     const CoreId b(target.core_count / 2);
-    return {timing.send_ns(a, b, sample) / 4, timing.recv_ns(a, b, sample) / 4};
+    return {timing.send_ns(a, b, sample) / 4, timing.recv_ns(a, b, sample) / 4, timing.copy_ns(sample) / 4};
 }
 
 std::uint32_t reader_count(const Tasks& tasks, std::uint32_t tensor) {
@@ -57,7 +58,9 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
     // Buffers can exist twice, and delay buffers, scratch and constants come on top.
     workload.core_elems = static_cast<std::int64_t>(target.core.local_memory_bytes / 3);
     workload.lane_ns.reserve(tasks.lanes.size());
-    for (const Family& family : tasks.families) {
+    const std::vector<std::uint32_t> levels = dependency_levels(tasks);
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        const Family& family = tasks.families[f];
         FamilyLoad load;
         load.crossbars = family.crossbars;
         const TaskTensor& output = tasks.tensors[family.output];
@@ -73,12 +76,15 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
                 const std::int64_t share = ceil_divide<std::int64_t>(positions * lane.position_count,
                                                                      std::int64_t{output.rows} * output.columns);
                 const std::int64_t own = std::min<std::int64_t>(share, demand.position_count) * input.channels;
-                received += own * rates.receive;
-                elems += own;
+                // A value that waits for longer than one level passes through a delay buffer per level.
+                const std::uint32_t producer = input.producer;
+                const std::uint32_t delays = producer == no_id ? levels[f] : levels[f] - levels[producer] - 1;
+                received += own * (rates.receive + delays * rates.copy);
+                elems += own * (1 + delays);
                 if (l == family.first_lane) {
                     const std::int64_t shared = std::max<std::int64_t>(0, demand.position_count - share) * input.channels;
                     load.band_ns += shared * rates.receive / 1024;
-                    load.band_elems += shared;
+                    load.band_elems += shared * (1 + delays);
                 }
             }
             workload.lane_elems.push_back(elems);
