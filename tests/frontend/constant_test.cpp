@@ -73,14 +73,14 @@ TEST_CASE("Weights are transposed into their layout whatever their size, type an
 TEST_CASE("Constant arithmetic: integer division truncates, by zero is bad input, overflow wraps") {
     const auto one = [](std::int64_t value) { return make_i64({}, {value}); };
     CHECK(as_i64(compute_binary(OperatorKind::Div, one(-7), one(2), {}))[0] == -3);
-    CHECK_THROWS_AS(compute_binary(OperatorKind::Div, one(1), one(0), {}), Failure);
-    CHECK_THROWS_AS(compute_modulo(one(1), one(0), false, {}), Failure);
+    CHECK_THROWS_AS(static_cast<void>(compute_binary(OperatorKind::Div, one(1), one(0), {})), Failure);
+    CHECK_THROWS_AS(static_cast<void>(compute_modulo(one(1), one(0), false, {})), Failure);
     constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
     CHECK(as_i64(compute_binary(OperatorKind::Div, one(lowest), one(-1), {}))[0] == lowest);
     CHECK(as_i64(compute_binary(OperatorKind::Sub, one(lowest), one(1), {}))[0] == std::numeric_limits<std::int64_t>::max());
     CHECK(as_i64(compute_modulo(one(-7), one(3), false, {}))[0] == 2);
     CHECK(as_i64(compute_modulo(one(-7), one(3), true, {}))[0] == -1);
-    CHECK_THROWS_AS(compute_binary(OperatorKind::Add, one(1), make_f32({}, {1}), {}), Failure);
+    CHECK_THROWS_AS(static_cast<void>(compute_binary(OperatorKind::Add, one(1), make_f32({}, {1}), {})), Failure);
     const auto cast = [](float value) { return as_i64(compute_cast(make_f32({}, {value}), type_int64))[0]; };
     CHECK(cast(-2.7F) == -2);
     CHECK(cast(1e30F) == std::numeric_limits<std::int64_t>::max());

@@ -85,10 +85,10 @@ TEST_CASE("A good graph passes; every single wrong value of its structure is fou
         {"dropped node", [](GraphColumns& g) { g.nodes.erase(g.nodes.begin() + 3); }},
         {"reshape loses elements", [](GraphColumns& g) { g.nodes[2].kind = static_cast<std::uint32_t>(OperatorKind::Reshape), g.nodes[3].kind = static_cast<std::uint32_t>(OperatorKind::Relu); }},
     };
-    for (const auto& [name, mutate] : mutations) {
-        CAPTURE(name);
+    for (const auto& mutation : mutations) {
+        CAPTURE(mutation.first);
         GraphColumns mutant = good;
-        mutate(mutant);
+        mutation.second(mutant);
         CHECK(!accepted(mutant));
     }
 }
