@@ -4,15 +4,8 @@
 #include <array>
 #include <numeric>
 
-#include "candidates_visit.h"
-#include "graph_visit.h"
+#include "all_visit.h"
 #include "inspect/column_view.h"
-#include "program_visit.h"
-#include "schedule_visit.h"
-#include "selection_visit.h"
-#include "target_visit.h"
-#include "tasks_visit.h"
-#include "timing_visit.h"
 
 namespace weft {
 namespace {
