@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <vector>
 
 #include "base/checked.h"
@@ -10,6 +11,7 @@ namespace weft::ipu21 {
 namespace {
 
 constexpr std::uint32_t word_bytes = 4;
+constexpr std::array<std::string_view, 4> order_names{"row-major", "amp-left", "amp-output", "block-major"};
 constexpr std::uint32_t longest_row_cycles = 44;   // 2 cycles times 22 rows: the usual end of a receiver's row
 
 /// Per part of one axis: how many parts of the other dealing it overlaps.
@@ -96,6 +98,22 @@ LayoutPart part_on(const TileLayout& layout, std::uint32_t tile) {
             tile / layout.replica_stride % layout.replicas, true};
 }
 
+bool parse_layout(std::string_view text, TileLayout& layout) {
+    std::array<char, 24> order{};
+    std::array<char, 24> memory{};
+    unsigned bits = 0;
+    const std::string copy(text);
+    const int fields = std::sscanf(copy.c_str(), "%ux%ux%u strides %u,%u,%u grains %ux%u %23s %23s f%u", &layout.row_parts, &layout.column_parts,
+                                   &layout.replicas, &layout.row_stride, &layout.column_stride, &layout.replica_stride, &layout.row_grain,
+                                   &layout.column_grain, order.data(), memory.data(), &bits);
+    if (fields != 11 || (bits != 16 && bits != 32)) return false;
+    layout.elem_bytes = bits / 8;
+    layout.memory = std::string_view(memory.data()) == "interleaved" ? 1 : 0;
+    for (layout.order = 0; layout.order < order_names.size() && order_names[layout.order] != order.data(); ++layout.order) {
+    }
+    return layout.order < order_names.size() && layout.row_grain > 0 && layout.column_grain > 0 && is_bijection(layout) && to_text(layout) == text;
+}
+
 bool is_bijection(const TileLayout& layout) {
     std::array<std::pair<std::uint64_t, std::uint64_t>, 3> axes{{{layout.row_stride, layout.row_parts},
                                                                  {layout.column_stride, layout.column_parts},
@@ -119,9 +137,8 @@ std::uint64_t shard_bytes(const TileLayout& layout, MatrixShape shape) {
 }
 
 std::string to_text(const TileLayout& layout) {
-    constexpr std::array orders{"row-major", "amp-left", "amp-output", "block-major"};
     return fmt::format("{}x{}x{} strides {},{},{} grains {}x{} {} {} f{}", layout.row_parts, layout.column_parts, layout.replicas, layout.row_stride,
-                       layout.column_stride, layout.replica_stride, layout.row_grain, layout.column_grain, orders[layout.order & 3U],
+                       layout.column_stride, layout.replica_stride, layout.row_grain, layout.column_grain, order_names[layout.order & 3U],
                        layout.memory == 0 ? "standard" : "interleaved", 8 * layout.elem_bytes);
 }
 
@@ -139,6 +156,7 @@ ConversionCost estimate_conversion(const Target& target, MatrixShape shape, cons
     const std::uint64_t in_weight = exclusive && to.replicas > 1 ? 2 : 1;
     const std::uint32_t tiles = std::max(layout_tiles(from), layout_tiles(to));
     std::uint64_t most_transfers = 0;
+    bool moves = false;   // some tile lacks something
     for (std::uint32_t tile = 0; tile < tiles; ++tile) {
         const LayoutPart source = part_on(from, tile);
         const LayoutPart sink = part_on(to, tile);
@@ -160,8 +178,12 @@ ConversionCost estimate_conversion(const Target& target, MatrixShape shape, cons
         const std::uint64_t busy = exclusive ? in_weight * cycles(in) + cycles(out) : std::max(cycles(in), cycles(out));
         cost.exchange_cycles = std::max(cost.exchange_cycles, busy);
         most_transfers = std::max(most_transfers, in.transfers + out.transfers);
+        moves = moves || in.words != 0;
     }
-    if (cost.exchange_cycles == 0) return cost;
+    if (!moves) {
+        cost.exchange_cycles = 0;
+        return cost;
+    }
     if (!exclusive) cost.exchange_cycles += machine.receive_tail_cycles + longest_row_cycles;
     cost.phases = 1;
     cost.launch_cycles += machine.measured_boundary_cycles;

@@ -68,6 +68,8 @@ struct LayoutPart {
 
 /// "2916x4608/81x18 cf amp-left standard" and the like, unique per layout.
 [[nodiscard]] std::string to_text(const TileLayout& layout);
+/// The layout that to_text() describes; false where it describes none.
+[[nodiscard]] bool parse_layout(std::string_view text, TileLayout& layout);
 
 /// What changing a layout costs.
 struct ConversionCost {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 
 #include "base/checked.h"
@@ -31,6 +32,11 @@ public:
             panel_reduction(tiles);
         }
         parallel_reduction(context_.active_tiles.front());
+        // A matrix too small for so many tiles gets fewer.
+        for (std::uint32_t tiles = std::bit_floor(context_.active_tiles.back()); candidates_.empty() && tiles > 0; tiles /= 2) {
+            output_stationary(tiles);
+            parallel_reduction(tiles);
+        }
         return std::move(candidates_);
     }
 

@@ -69,6 +69,15 @@ private:
             return one;
         }
         std::vector<Candidate> all = candidates_of(op);
+        // A layout that no listed plan produces can be forced all the same.
+        const std::size_t open = forced->second.find('[');
+        const std::size_t close = forced->second.find(']');
+        TileLayout layout{};
+        const bool local = static_cast<TileOperatorKind>(op.kind) != TileOperatorKind::Attention;
+        if (local && open != std::string::npos && close > open && parse_layout(std::string_view(forced->second).substr(open + 1, close - open - 1), layout) &&
+            layout_tiles(layout) <= context_.target.core_count) {
+            all = pointwise_candidates(context_, op, shape_of(tasks_, op.output), {layout});
+        }
         std::erase_if(all, [&](const Candidate& candidate) { return candidate.key != forced->second; });
         if (all.empty()) bad_input("operator '{}' has no plan '{}'", name, forced->second);
         return all;

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "artifact/graph.h"
+
+namespace weft::test {
+
+/// Builds small canonical graphs by hand; weights are names only.
+class GraphBuilder {
+public:
+    GraphBuilder() { text(""); }
+
+    std::uint32_t input(const std::string& name, std::vector<std::uint32_t> dims) {
+        const std::uint32_t id = tensor(name, std::move(dims), TensorRole::Input);
+        graph_.inputs.push_back(id);
+        return id;
+    }
+    std::uint32_t weight(std::vector<std::uint32_t> dims) {
+        const std::uint32_t id = tensor("w", std::move(dims), TensorRole::Weight);
+        graph_.tensors[id].blob = static_cast<std::uint32_t>(graph_.blobs.size());
+        std::uint64_t count = 1;
+        for (std::uint32_t i = 0; i < graph_.tensors[id].rank; ++i) count *= graph_.dims[graph_.tensors[id].first_dim + i];
+        graph_.blobs.push_back({1, id, 4 * count});
+        return id;
+    }
+    std::uint32_t node(OperatorKind kind, const std::string& name, std::vector<std::uint32_t> inputs, std::vector<std::uint32_t> dims) {
+        const std::uint32_t output = tensor(name, std::move(dims), TensorRole::Activation);
+        GraphNode row{};
+        row.name = text(name);
+        row.kind = static_cast<std::uint32_t>(kind);
+        row.first_input = static_cast<std::uint32_t>(graph_.operands.size());
+        row.input_count = static_cast<std::uint32_t>(inputs.size());
+        graph_.operands.insert(graph_.operands.end(), inputs.begin(), inputs.end());
+        row.first_output = static_cast<std::uint32_t>(graph_.operands.size());
+        row.output_count = 1;
+        graph_.operands.push_back(output);
+        row.first_attribute = static_cast<std::uint32_t>(graph_.attributes.size());
+        graph_.nodes.push_back(row);
+        return output;
+    }
+    void ints(AttributeKey key, const std::vector<std::int32_t>& values) {
+        graph_.attributes.push_back({static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(graph_.ints.size()), static_cast<std::uint32_t>(values.size())});
+        graph_.ints.insert(graph_.ints.end(), values.begin(), values.end());
+        ++graph_.nodes.back().attribute_count;
+    }
+    void real(AttributeKey key, float value) {
+        graph_.attributes.push_back({static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(graph_.floats.size()), 1});
+        graph_.floats.push_back(value);
+        ++graph_.nodes.back().attribute_count;
+    }
+    std::uint32_t linear(const std::string& name, std::uint32_t x, std::uint32_t columns, bool bias = false) {
+        std::vector<std::uint32_t> dims = dims_of(x);
+        const std::uint32_t inner = dims.back();
+        dims.back() = columns;
+        std::vector<std::uint32_t> inputs{x, weight({inner, columns})};
+        if (bias) inputs.push_back(weight({columns}));
+        return node(OperatorKind::Linear, name, inputs, dims);
+    }
+    std::uint32_t unary(OperatorKind kind, const std::string& name, std::uint32_t x) { return node(kind, name, {x}, dims_of(x)); }
+    void output(std::uint32_t id) {
+        graph_.tensors[id].role = static_cast<std::uint32_t>(TensorRole::Output);
+        graph_.outputs.push_back(id);
+    }
+    [[nodiscard]] std::vector<std::uint32_t> dims_of(std::uint32_t id) const {
+        const GraphTensor& row = graph_.tensors[id];
+        return {graph_.dims.begin() + row.first_dim, graph_.dims.begin() + row.first_dim + row.rank};
+    }
+    [[nodiscard]] const GraphColumns& graph() const { return graph_; }
+
+private:
+    std::uint32_t text(const std::string& t) { return pool_append(graph_.name_pool, t); }
+    std::uint32_t tensor(const std::string& name, std::vector<std::uint32_t> dims, TensorRole role) {
+        const auto first = static_cast<std::uint32_t>(graph_.dims.size());
+        graph_.dims.insert(graph_.dims.end(), dims.begin(), dims.end());
+        graph_.tensors.push_back({text(name), first, static_cast<std::uint32_t>(dims.size()), static_cast<std::uint32_t>(role), 1, 0xffffffffU});
+        return static_cast<std::uint32_t>(graph_.tensors.size() - 1);
+    }
+    GraphColumns graph_;
+};
+
+/// Two linear maps with a Gelu between them.
+inline GraphColumns mlp_graph(std::uint32_t batch, std::uint32_t tokens, std::uint32_t width, std::uint32_t hidden) {
+    GraphBuilder g;
+    const std::uint32_t x = g.input("x", {batch, tokens, width});
+    const std::uint32_t up = g.linear("up", x, hidden);
+    const std::uint32_t gelu = g.unary(OperatorKind::Gelu, "gelu", up);
+    g.real(AttributeKey::Alpha, 0);
+    g.output(g.linear("down", gelu, width));
+    return g.graph();
+}
+
+/// A pre-norm transformer block; heads of `width / heads` columns.
+inline GraphColumns block_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t hidden, std::uint32_t heads) {
+    GraphBuilder g;
+    const auto norm = [&](const std::string& name, std::uint32_t x) {
+        const std::uint32_t result = g.node(OperatorKind::LayerNorm, name, {x, g.weight({width}), g.weight({width})}, g.dims_of(x));
+        g.real(AttributeKey::Alpha, 1e-5F);
+        return result;
+    };
+    const auto split = [&](const std::string& name, std::uint32_t x, const std::vector<std::int32_t>& perm) {
+        const std::vector<std::uint32_t> four{1, tokens, heads, width / heads};
+        const std::uint32_t reshaped = g.node(OperatorKind::Reshape, name + ".split", {x}, four);
+        std::vector<std::uint32_t> dims;
+        for (const std::int32_t axis : perm) dims.push_back(four[static_cast<std::size_t>(axis)]);
+        const std::uint32_t result = g.node(OperatorKind::Transpose, name + ".heads", {reshaped}, dims);
+        g.ints(AttributeKey::Perm, perm);
+        return result;
+    };
+    const std::uint32_t x = g.input("x", {1, tokens, width});
+    const std::uint32_t n1 = norm("norm1", x);
+    const std::uint32_t q = split("q", g.linear("q", n1, width, true), {0, 2, 1, 3});
+    const std::uint32_t k = split("k", g.linear("k", n1, width, true), {0, 2, 3, 1});
+    const std::uint32_t v = split("v", g.linear("v", n1, width, true), {0, 2, 1, 3});
+    const std::uint32_t scores = g.node(OperatorKind::MatMul, "scores", {q, k}, {1, heads, tokens, tokens});
+    const std::uint32_t scaled = g.node(OperatorKind::Mul, "scaled", {scores, g.weight({1})}, {1, heads, tokens, tokens});
+    const std::uint32_t soft = g.unary(OperatorKind::Softmax, "softmax", scaled);
+    g.ints(AttributeKey::Axis, {3});
+    const std::uint32_t mixed = g.node(OperatorKind::MatMul, "mixed", {soft, v}, {1, heads, tokens, width / heads});
+    const std::uint32_t back = g.node(OperatorKind::Transpose, "back", {mixed}, {1, tokens, heads, width / heads});
+    g.ints(AttributeKey::Perm, {0, 2, 1, 3});
+    const std::uint32_t joined = g.node(OperatorKind::Reshape, "joined", {back}, {1, tokens, width});
+    const std::uint32_t middle = g.node(OperatorKind::Add, "residual1", {x, g.linear("out", joined, width, true)}, {1, tokens, width});
+    const std::uint32_t up = g.linear("up", norm("norm2", middle), hidden, true);
+    // Gelu as exporters write it.
+    const std::uint32_t scaled_up = g.node(OperatorKind::Div, "root", {up, g.weight({1})}, g.dims_of(up));
+    const std::uint32_t erf = g.unary(OperatorKind::Erf, "erf", scaled_up);
+    const std::uint32_t gate = g.node(OperatorKind::Add, "gate", {erf, g.weight({1})}, g.dims_of(up));
+    const std::uint32_t gated = g.node(OperatorKind::Mul, "gated", {up, gate}, g.dims_of(up));
+    const std::uint32_t gelu = g.node(OperatorKind::Mul, "gelu", {gated, g.weight({1})}, g.dims_of(up));
+    g.output(g.node(OperatorKind::Add, "residual2", {middle, g.linear("down", gelu, width, true)}, {1, tokens, width}));
+    return g.graph();
+}
+
+}  // namespace weft::test

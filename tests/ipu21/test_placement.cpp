@@ -1,0 +1,214 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chain.h"
+#include "graphs.h"
+#include "base/random.h"
+#include "machine.h"
+
+using namespace weft;
+using namespace weft::ipu21;
+
+namespace {
+
+/// No two allocations of a tile that are alive together overlap, and all lie where their class may.
+void check_allocations(const ProgramColumns& program, const Target& target) {
+    struct Block {
+        std::uint32_t first;
+        std::uint32_t last;
+        std::uint32_t begin;
+        std::uint32_t end;
+    };
+    std::map<std::uint32_t, std::vector<Block>> tiles;
+    std::map<std::uint32_t, std::uint32_t> interleaved_top;
+    for (const TileBuffer& buffer : program.tile_buffers) {
+        for (std::uint32_t i = buffer.first_allocation; i < buffer.first_allocation + buffer.allocation_count; ++i) {
+            const TileAllocation& a = program.allocations[i];
+            tiles[a.tile].push_back({buffer.first_step, buffer.last_step, a.address, a.address + a.bytes});
+            CHECK(a.address % 32 == 0);
+            CHECK(a.address >= target.ipu21.standard_begin);
+            CHECK(a.address + a.bytes <= target.ipu21.placeable_end);
+            if (buffer.memory == 1) {
+                CHECK(a.address >= target.ipu21.interleaved_begin);
+                interleaved_top[a.tile] = std::max(interleaved_top[a.tile], a.address + a.bytes);
+            } else if (a.address < target.ipu21.interleaved_begin) {
+                CHECK(a.address + a.bytes <= target.ipu21.interleaved_begin - target.ipu21.support_bytes);
+            }
+        }
+    }
+    for (const TileBuffer& buffer : program.tile_buffers) {
+        for (std::uint32_t i = buffer.first_allocation; buffer.memory == 0 && i < buffer.first_allocation + buffer.allocation_count; ++i) {
+            const TileAllocation& a = program.allocations[i];
+            if (a.address < target.ipu21.interleaved_begin || interleaved_top[a.tile] == 0) continue;
+            // Behind the interleaved data, from the next element on.
+            CHECK(a.address >= interleaved_top[a.tile]);
+            const std::uint32_t element = target.ipu21.interleaved_element_bytes;
+            CHECK((a.address - target.ipu21.interleaved_begin) / element > (interleaved_top[a.tile] - 1 - target.ipu21.interleaved_begin) / element);
+        }
+    }
+    std::uint64_t overlaps = 0;
+    for (const auto& [tile, blocks] : tiles) {
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                const bool together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
+                overlaps += together && blocks[i].begin < blocks[j].end && blocks[j].begin < blocks[i].end ? 1 : 0;
+            }
+        }
+    }
+    CHECK(overlaps == 0);
+}
+
+/// Two operators of which the first has a fast plan whose temporary fits the estimate's sum but no single gap.
+TasksColumns tight_tasks(const GraphColumns& graph, const TargetColumns& target, std::uint32_t temporary) {
+    TasksColumns tasks = prepare(view(graph), view(target), {});
+    TileOperator& up = tasks.tile_operators[0];
+    // Only the cheapest plan and one copy of it that needs more memory and less time.
+    std::uint32_t best = up.first_plan;
+    for (std::uint32_t row = up.first_plan; row < up.first_plan + up.plan_count; ++row) {
+        const auto cycles = [&](std::uint32_t r) { return tasks.tile_plans[r].local_cycles + tasks.tile_plans[r].exchange_cycles; };
+        if (cycles(row) < cycles(best)) best = row;
+    }
+    std::swap(tasks.tile_plans[up.first_plan], tasks.tile_plans[best]);
+    const TilePlan plan = tasks.tile_plans[up.first_plan];
+    std::vector<TilePlan> plans(tasks.tile_plans.begin(), tasks.tile_plans.end());
+    TilePlan greedy = plan;
+    greedy.local_cycles /= 2;
+    greedy.distribution = static_cast<std::uint32_t>(TileDistribution::OutputStationary);
+    greedy.inner = 1;
+    greedy.temporary_standard = temporary;
+    greedy.largest_standard = 0;   // the estimate does not know that it is one block
+    greedy.key = pool_append(tasks.name_pool, "greedy");
+    plans.insert(plans.begin() + up.first_plan, greedy);
+    tasks.tile_plans.assign(plans.begin(), plans.end());
+    up.plan_count = 2;
+    tasks.tile_plans.erase(tasks.tile_plans.begin() + up.first_plan + 2, tasks.tile_plans.begin() + tasks.tile_operators[1].first_plan + 1);
+    std::uint32_t next = 2;
+    for (std::size_t op = 1; op < tasks.tile_operators.size(); ++op) {
+        tasks.tile_operators[op].first_plan = next;
+        next += tasks.tile_operators[op].plan_count;
+    }
+    return tasks;
+}
+
+struct Feedback {
+    std::vector<std::pair<std::string, std::string>> constraints;
+    std::vector<std::string> reasons;
+    bool placed = false;
+    std::string choice;
+};
+
+/// The loop that the pipeline runs: at most `limit` attempts.
+Feedback run_feedback(const TasksColumns& tasks, const TargetColumns& target, int limit) {
+    Feedback feedback;
+    for (int attempt = 0; attempt < limit && !feedback.placed; ++attempt) {
+        PlanningOptions options;
+        options.forbidden = feedback.constraints;
+        const auto schedules = make_schedules(view(tasks), view(target), options, {});
+        const LoweredProgram lowered = lower(view(tasks), view(schedules[0]), view(target));
+        feedback.choice = pool_text(tasks.name_pool, tasks.tile_plans[schedules[0].plan_choice[0]].key);
+        if (!lowered.failure) {
+            feedback.placed = true;
+            check_allocations(lowered.program, view(target));
+            continue;
+        }
+        // The constraint names a plan that this schedule uses and that no earlier constraint names.
+        const std::pair<std::string, std::string> constraint(lowered.failure->operator_name, lowered.failure->plan_key);
+        bool used = false;
+        for (std::size_t op = 0; op < tasks.tile_operators.size(); ++op) {
+            used = used || (pool_text(tasks.name_pool, tasks.tile_operators[op].name) == constraint.first &&
+                            pool_text(tasks.name_pool, tasks.tile_plans[schedules[0].plan_choice[op]].key) == constraint.second);
+        }
+        CHECK(used);
+        CHECK(std::ranges::find(feedback.constraints, constraint) == feedback.constraints.end());
+        CHECK(lowered.failure->bytes > lowered.failure->largest_free);
+        feedback.constraints.push_back(constraint);
+        feedback.reasons.push_back(lowered.failure->text);
+    }
+    return feedback;
+}
+
+}  // namespace
+
+TEST_CASE("programs of random small networks are placed without overlap, and need no more than estimated plus rows and tails") {
+    Random random(1);
+    for (int round = 0; round < 6; ++round) {
+        TargetColumns target = test::c600();
+        target.core_count = 16 + random.below(80);
+        const GraphColumns graph = test::mlp_graph(1, 20 + random.below(100), 64 * (1 + random.below(4)), 64 * (1 + random.below(8)));
+        const test::Chain chain(graph, target);
+        REQUIRE(!chain.lowered.failure);
+        check_allocations(chain.lowered.program, view(target));
+    }
+}
+
+TEST_CASE("feedback: a plan that fits the estimate and not the memory is named, avoided, and the next one chosen") {
+    const TargetColumns target = test::c600();
+    const GraphColumns graph = test::mlp_graph(1, 256, 256, 512);
+    // More than either gap of the standard class offers, less than both together.
+    const TasksColumns tasks = tight_tasks(graph, target, 440'000);
+    const Feedback feedback = run_feedback(tasks, target, 4);
+    REQUIRE(feedback.placed);
+    REQUIRE(feedback.constraints.size() == 1);
+    CHECK(feedback.constraints[0] == std::pair<std::string, std::string>("up", "greedy"));
+    CHECK(feedback.choice != "greedy");
+    CHECK(feedback.reasons[0].find("standard memory") != std::string::npos);
+    // A plan that does fit triggers nothing.
+    const Feedback fits = run_feedback(tight_tasks(graph, target, 50'000), target, 4);
+    CHECK(fits.placed);
+    CHECK(fits.constraints.empty());
+    CHECK(fits.choice == "greedy");
+}
+
+TEST_CASE("where every plan is forbidden the search says so") {
+    const TargetColumns target = test::c600();
+    const GraphColumns graph = test::mlp_graph(1, 256, 256, 512);
+    const TasksColumns tasks = tight_tasks(graph, target, 50'000);
+    PlanningOptions options;
+    for (std::uint32_t row = 0; row < 2; ++row) {
+        options.forbidden.emplace_back("up", std::string(pool_text(tasks.name_pool, tasks.tile_plans[row].key)));
+    }
+    try {
+        (void)make_schedules(view(tasks), view(target), options, {});
+        FAIL("it found a plan");
+    } catch (const Failure& failure) {
+        CHECK(failure.status() == ExitStatus::refused);
+        CHECK(std::string(failure.what()).find("'up'") != std::string::npos);
+    }
+}
+
+TEST_CASE("a network that no tile can hold is refused with what it needs") {
+    TargetColumns target = test::c600();
+    target.core_count = 2;
+    try {
+        (void)test::Chain(test::mlp_graph(4, 729, 1152, 4608), target);
+        FAIL("it was planned");
+    } catch (const Failure& failure) {
+        CHECK(failure.status() == ExitStatus::refused);
+        CHECK(std::string(failure.what()).find("fits") != std::string::npos);
+    }
+}
+
+TEST_CASE("schedules that do not belong to the tasks are refused") {
+    const TargetColumns target = test::c600();
+    const test::Chain chain(test::mlp_graph(1, 64, 64, 128), target);
+    const auto status = [&](const ScheduleColumns& schedule) {
+        try {
+            (void)lower(view(chain.tasks), view(schedule), view(target));
+        } catch (const Failure& failure) {
+            return failure.status();
+        }
+        return ExitStatus::done;
+    };
+    ScheduleColumns wrong = chain.schedules[0];
+    CHECK(status(wrong) == ExitStatus::done);
+    wrong.plan_choice.pop_back();
+    CHECK(status(wrong) == ExitStatus::bad_input);
+    wrong = chain.schedules[0];
+    wrong.plan_choice[0] = static_cast<std::uint32_t>(chain.tasks.tile_plans.size() - 1);
+    CHECK(status(wrong) == ExitStatus::bad_input);
+    wrong = chain.schedules[0];
+    wrong.conversions.insert(wrong.conversions.begin(), {0, 0, 1, 0, 0});
+    CHECK(status(wrong) == ExitStatus::bad_input);
+}

@@ -1,0 +1,205 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "chain.h"
+#include "graphs.h"
+#include "ipu21/check_exchange.h"
+#include "machine.h"
+
+using namespace weft;
+using namespace weft::ipu21;
+
+namespace {
+
+std::uint64_t scheduled_exchange(const test::Chain& chain) {
+    std::uint64_t sum = 0;
+    for (const TilePhase& phase : chain.lowered.program.tile_phases) sum += phase.cycles;
+    return sum;
+}
+
+PrepareOptions forced(const std::vector<std::pair<std::string, std::string>>& plans) {
+    PrepareOptions options;
+    options.forced = plans;
+    return options;
+}
+
+/// Phases of a program, checked by the independent checker.
+void check_phases(const ProgramColumns& program, const TargetColumns& columns) {
+    const Target target = view(columns);
+    const Topology topology(target);
+    for (const TilePhase& row : program.tile_phases) {
+        Phase phase;
+        PhaseSchedule schedule;
+        for (std::uint32_t i = row.first_transfer; i < row.first_transfer + row.transfer_count; ++i) {
+            const TileTransfer& t = program.tile_transfers[i];
+            const auto first = static_cast<std::uint32_t>(phase.receivers.size());
+            for (std::uint32_t r = 0; r < t.receiver_count; ++r) {
+                phase.receivers.push_back(program.tile_receivers[t.first_receiver + r]);
+                phase.receiver_address.push_back(program.receiver_addresses[t.first_receiver + r]);
+            }
+            phase.transfers.push_back({t.source, first, t.receiver_count, t.words});
+            phase.source_address.push_back(t.source_address);
+            schedule.times.push_back({t.start, t.end, t.slot});
+        }
+        schedule.cycles = row.cycles;
+        schedule.slots = row.slots;
+        CHECK(find_fault(target, topology, phase, schedule, columns.ipu21.discipline) == "");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("from the graph to the calibrated figures: both grid orders of the original's plan") {
+    const GraphColumns graph = test::mlp_graph(4, 729, 1152, 4608);
+    validate(view(graph), "graph");
+    const TargetColumns target = test::c600();
+    const test::Chain columns(graph, target, forced({{"up", test::original_up}, {"down", test::original_down}}));
+    REQUIRE(!columns.lowered.failure);
+    CHECK(scheduled_exchange(columns) == 472'282);
+    CHECK(columns.lowered.program.tile_phases.size() == 38);
+    check_phases(columns.lowered.program, target);
+    // Local kernels by the formulas: 18 K blocks of two panels; the whole 0.3 % from the measured 1.269 ms.
+    CHECK(columns.timing.tile_operators[0].local_cycles == 447'192);
+    CHECK(columns.timing.latency_cycles > 1'903'500 * 0.995);
+    CHECK(columns.timing.latency_cycles < 1'903'500 * 1.005);
+    const test::Chain rows(graph, target, forced({{"up", test::rows_fast(test::original_up)}, {"down", test::rows_fast(test::original_down)}}));
+    REQUIRE(!rows.lowered.failure);
+    CHECK(scheduled_exchange(rows) == 728'710);
+    CHECK(rows.timing.latency_cycles > 2'158'500 * 0.995);
+    CHECK(rows.timing.latency_cycles < 2'158'500 * 1.005);
+}
+
+TEST_CASE("the plan that is chosen is no slower than the original's, estimated and scheduled; components add up") {
+    const GraphColumns graph = test::mlp_graph(4, 729, 1152, 4608);
+    const TargetColumns target = test::c600();
+    const test::Chain chosen(graph, target);
+    const test::Chain original(graph, target, forced({{"up", test::original_up}, {"down", test::original_down}}));
+    REQUIRE(!chosen.lowered.failure);
+    CHECK(chosen.schedules[0].tile_estimate[0].cycles <= original.schedules[0].tile_estimate[0].cycles);
+    CHECK(chosen.timing.latency_cycles <= original.timing.latency_cycles);
+    check_phases(chosen.lowered.program, target);
+    for (const test::Chain* chain : {&chosen, &original}) {
+        std::uint64_t estimated = 0;
+        std::uint64_t final_cycles = 0;
+        for (const TileOperatorTiming& op : chain->timing.tile_operators) {
+            estimated += op.estimated_local_cycles + op.estimated_exchange_cycles + op.estimated_staging_cycles + op.estimated_launch_cycles;
+            final_cycles += op.local_cycles + op.exchange_cycles + op.staging_cycles + op.launch_cycles;
+        }
+        CHECK(final_cycles == chain->timing.latency_cycles);
+        CHECK(estimated == chain->schedules[0].tile_estimate[0].cycles);
+    }
+    // The default candidates hold no rows-fast plan of streamed weights: the model predicts no gain beyond its error.
+    for (const TilePlan& plan : chosen.tasks.tile_plans) {
+        const bool streamed = plan.distribution == static_cast<std::uint32_t>(TileDistribution::OutputStationary) && plan.weight_slabs > 1;
+        CHECK(!(streamed && plan.order == static_cast<std::uint32_t>(TileGridOrder::RowsFast)));
+    }
+}
+
+TEST_CASE("forcing a listed plan reproduces its recorded cost; forcing the chosen ones chooses them again") {
+    const GraphColumns graph = test::mlp_graph(1, 100, 192, 384);
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    const test::Chain free(graph, target);
+    REQUIRE(!free.lowered.failure);
+    const test::Chain again(graph, target, forced({{"up", free.key(0)}, {"gelu", free.key(1)}, {"down", free.key(2)}}));
+    REQUIRE(!again.lowered.failure);
+    CHECK(again.timing.latency_cycles == free.timing.latency_cycles);
+    CHECK(again.lowered.program.tile_phases == free.lowered.program.tile_phases);
+    const TileOperator& up = free.tasks.tile_operators[0];
+    for (std::uint32_t row = up.first_plan; row < up.first_plan + up.plan_count; row += 7) {
+        const TilePlan& plan = free.tasks.tile_plans[row];
+        const std::string key(pool_text(free.tasks.name_pool, plan.key));
+        const TasksColumns one = prepare(view(graph), view(target), forced({{"up", key}}));
+        const TilePlan& alone = one.tile_plans[one.tile_operators[0].first_plan];
+        CHECK(one.tile_operators[0].plan_count == 1);
+        CHECK(alone.local_cycles == plan.local_cycles);
+        CHECK(alone.resident_interleaved == plan.resident_interleaved);
+        CHECK(alone.tiles == plan.tiles);
+    }
+    const auto status = [&](const std::string& name, const std::string& key) {
+        try {
+            (void)prepare(view(graph), view(target), forced({{name, key}}));
+        } catch (const Failure& failure) {
+            return failure.status();
+        }
+        return ExitStatus::done;
+    };
+    CHECK(status("up", "nonsense") == ExitStatus::bad_input);
+    CHECK(status("nobody", free.key(0)) == ExitStatus::bad_input);
+    CHECK(status("up", test::original_up) == ExitStatus::bad_input);   // more tiles than the target has
+    CHECK(status("gelu", "local nowhere") == ExitStatus::bad_input);
+}
+
+TEST_CASE("a transformer block: operators, attention, both disciplines, the same bytes twice") {
+    const GraphColumns graph = test::block_graph(96, 128, 512, 4);
+    validate(view(graph), "graph");
+    for (const ExchangeDiscipline discipline : {ExchangeDiscipline::Exclusive, ExchangeDiscipline::FullDuplex}) {
+        TargetColumns target = test::c600(discipline);
+        target.core_count = 128;
+        const test::Chain chain(graph, target);
+        std::vector<TileOperatorKind> kinds;
+        for (const TileOperator& op : chain.tasks.tile_operators) kinds.push_back(static_cast<TileOperatorKind>(op.kind));
+        using K = TileOperatorKind;
+        CHECK(kinds == std::vector<K>{K::LayerNorm, K::Gemm, K::Gemm, K::Gemm, K::Attention, K::Gemm, K::Add, K::LayerNorm, K::Gemm, K::Gelu, K::Gemm, K::Add});
+        REQUIRE(!chain.lowered.failure);
+        check_phases(chain.lowered.program, target);
+        const test::Chain again(graph, target);
+        const auto bytes = [](const auto& columns) {
+            const auto buffer = serialize(view(columns));
+            return std::vector<std::uint8_t>(buffer.data(), buffer.data() + buffer.size());
+        };
+        CHECK(bytes(chain.tasks) == bytes(again.tasks));
+        CHECK(bytes(chain.lowered.program) == bytes(again.lowered.program));
+        CHECK(bytes(chain.timing) == bytes(again.timing));
+        CHECK(chain.schedules.size() <= 11);
+    }
+}
+
+TEST_CASE("operators without a plan are refused in one list") {
+    test::GraphBuilder g;
+    const std::uint32_t x = g.input("x", {1, 4, 6, 6});
+    const std::uint32_t pooled = g.node(OperatorKind::MaxPool, "pool", {x}, {1, 4, 6, 6});
+    g.ints(AttributeKey::Kernel, {1, 1});
+    g.ints(AttributeKey::Strides, {1, 1});
+    g.ints(AttributeKey::Pads, {0, 0, 0, 0});
+    g.ints(AttributeKey::Dilations, {1, 1});
+    const std::uint32_t moved = g.node(OperatorKind::Transpose, "turn", {x}, {6, 4, 1, 6});
+    g.ints(AttributeKey::Perm, {3, 1, 0, 2});
+    g.output(pooled);
+    g.output(moved);
+    try {
+        (void)prepare(view(g.graph()), view(test::c600()), {});
+        FAIL("it was accepted");
+    } catch (const Failure& failure) {
+        CHECK(failure.status() == ExitStatus::refused);
+        CHECK(std::string(failure.what()).find("pool (MaxPool)") != std::string::npos);
+        CHECK(std::string(failure.what()).find("turn (Transpose)") != std::string::npos);
+    }
+}
+
+TEST_CASE("measured kernels replace the model where the key is the same, whatever the grid") {
+    const GraphColumns graph = test::mlp_graph(4, 729, 1152, 4608);
+    const TargetColumns target = test::c600();
+    // The up-projection's two calls: 36 rows, K 64, 128 columns.
+    std::vector<KernelRecord> records;
+    for (const bool accumulate : {false, true}) {
+        KernelRecord record;
+        record.key = gemm_key(GemmCall{36, 64, 128, 2, true, accumulate, false});
+        record.median = 12'000;
+        record.minimum = 11'990;
+        record.p95 = record.maximum = 12'100;
+        record.error_ppm = 35'000;
+        records.push_back(record);
+    }
+    const KernelTable table(records, "", "", "test");
+    PrepareOptions options = forced({{"up", test::original_up}});
+    options.kernels = &table;
+    PrepareFigures figures;
+    const TasksColumns tasks = prepare(view(graph), view(target), options, &figures);
+    const TilePlan& up = tasks.tile_plans[tasks.tile_operators[0].first_plan];
+    CHECK(up.local_cycles == 36 * 12'000);
+    CHECK(up.local_source == static_cast<std::uint32_t>(CostSource::Measured));
+    CHECK(figures.measured >= 1);
+    CHECK(figures.analytical > 0);
+}
