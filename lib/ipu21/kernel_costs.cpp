@@ -7,8 +7,8 @@ namespace weft::ipu21 {
 KernelKey gemm_key(const GemmCall& call) {
     KernelKey key;
     key.kind = "gemm";
-    key.category = fmt::format("multiply=f{0},accumulate=f{0},mode={1},load={2},source={3}", 8 * call.elem_bytes,
-                               call.accumulate ? "accumulate" : "initialise", call.interleaved ? "interleaved" : "standard",
+    key.category = fmt::format("accumulate=f{0},load={1},mode={2},multiply=f{0},source={3}", 8 * call.elem_bytes,
+                               call.interleaved ? "interleaved" : "standard", call.accumulate ? "accumulate" : "initialise",
                                call.repacked ? "repacked" : "direct");
     key.dims = {{"columns", call.columns}, {"inner", call.inner}, {"rows", call.rows}};
     return key;
@@ -32,6 +32,36 @@ std::uint64_t KernelCosts::analytical_gemm(const GemmCall& call) const {
     const std::uint64_t feed = groups * call.rows * machine_.amp_row_cycles * (wide ? 1 : 2);
     const std::uint64_t load = ceil_divide<std::uint64_t>(groups * group_cycles, 4);
     return machine_.amp_call_cycles + steps * (feed + load);
+}
+
+std::optional<std::uint64_t> KernelCosts::analytical(const KernelKey& key) const {
+    const auto dim = [&](std::string_view name) -> std::optional<std::uint64_t> {
+        for (const auto& [known, value] : key.dims) {
+            if (known == name) return value;
+        }
+        return std::nullopt;
+    };
+    const auto has = [&](std::string_view text) { return key.category.find(text) != std::string::npos; };
+    const KernelCosts model(target_, nullptr);
+    if (key.kind == "gemm") {
+        constexpr std::uint64_t limit = 1U << 20U;
+        const auto rows = dim("rows");
+        const auto inner = dim("inner");
+        const auto columns = dim("columns");
+        if (!rows || !inner || !columns || *rows > limit || *inner > limit || *columns > limit) return std::nullopt;
+        return analytical_gemm({static_cast<std::uint32_t>(*rows), static_cast<std::uint32_t>(*inner), static_cast<std::uint32_t>(*columns),
+                                has("multiply=f32") ? 4U : 2U, has("load=interleaved"), has("mode=accumulate"), has("source=repacked")});
+    }
+    if (key.dims.size() != 1) return std::nullopt;
+    const std::uint64_t amount = key.dims.front().second;
+    if (key.kind == "stage") return model.stage(amount).cycles;
+    if (key.kind == "reduce") return model.reduce(amount).cycles;
+    if (key.kind == "gelu") return model.gelu(amount).cycles;
+    if (key.kind == "pointwise") return model.pointwise(amount, 1).cycles;
+    if (key.kind == "softmax") return model.softmax(amount).cycles;
+    if (key.kind == "norm") return model.norm(amount).cycles;
+    if (key.kind == "cast") return model.cast(amount, 0).cycles;
+    return std::nullopt;
 }
 
 KernelCost KernelCosts::look_up(const KernelKey& key, std::uint64_t analytical) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "artifact/tasks.h"
 #include "artifact/target.h"
@@ -30,7 +31,7 @@ struct GemmCall {
 class KernelCosts {
 public:
     /// `table` may be null: everything analytical. Both must outlive the object.
-    KernelCosts(const Target& target, const KernelTable* table) : machine_(target.ipu21), table_(table) {}
+    KernelCosts(const Target& target, const KernelTable* table) : target_(target), machine_(target.ipu21), table_(table) {}
 
     [[nodiscard]] KernelCost gemm(const GemmCall& call) const;
     /// Population of an interleaved panel from standard memory.
@@ -43,12 +44,15 @@ public:
     [[nodiscard]] KernelCost norm(std::uint64_t elems) const;
     [[nodiscard]] KernelCost cast(std::uint64_t in_bytes, std::uint64_t out_bytes) const;
 
+    /// The analytical model for a record's key; nothing where it knows no such kernel.
+    [[nodiscard]] std::optional<std::uint64_t> analytical(const KernelKey& key) const;
     /// The analytical model alone.
     [[nodiscard]] std::uint64_t analytical_gemm(const GemmCall& call) const;
 
 private:
     [[nodiscard]] KernelCost look_up(const KernelKey& key, std::uint64_t analytical) const;
 
+    const Target& target_;
     const Ipu21& machine_;
     const KernelTable* table_;
 };
