@@ -51,13 +51,13 @@ struct TransposedAxis {
     WindowAxis window;
 };
 
-TransposedAxis transposed_axis(const WindowAxis& axis, std::int64_t pad_begin, std::int64_t out) {
+TransposedAxis transposed_axis(const Builder& builder, const WindowAxis& axis, std::int64_t pad_begin, std::int64_t out) {
     TransposedAxis result;
     // Output o sums x[i] w[k] over i * stride + k * dilation = o + pad_begin: a correlation with the mirrored kernel over the
     // spread input, whose first position lies reach - 1 - pad_begin zeros before x[0].
     const std::int64_t first = axis.reach() - 1 - pad_begin;
     const std::int64_t length = out + axis.reach() - 1;
-    if (length > 1 << 26) unsupported("an axis of {} elements", length);
+    builder.check_axis(length);
     for (std::int64_t at = -first; at < length - first; ++at) {
         const bool hit = at >= 0 && at % axis.stride == 0 && at / axis.stride < axis.in;
         result.map.push_back(hit ? static_cast<std::int32_t>(at / axis.stride) : -1);
@@ -107,12 +107,14 @@ TransposedGeometry transposed_geometry(const NodeContext& context, const Window&
     for (std::size_t k = 0; k < axes; ++k) {
         const WindowAxis& axis = window[k];
         if (padding[k] < 0 || padding[k] > 1 << 16) bad_input("output_padding {}", padding[k]);
-        if (std::abs(pads[k]) > 1 << 16 || std::abs(pads[axes + k]) > 1 << 16) unsupported("pads {}", shape_text(pads));
+        const auto far = [](std::int64_t pad) { return pad > 1 << 16 || pad < -(1 << 16); };
+        if (far(pads[k]) || far(pads[axes + k])) unsupported("pads {}", shape_text(pads));
         const std::int64_t full = (axis.in - 1) * axis.stride + padding[k] + axis.reach();
         const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
         if (!wanted.empty() || same) {
             result.out[k] = wanted.empty() ? axis.in * axis.stride : wanted[wanted.size() - axes + k];
             if (result.out[k] < 1) bad_input("output_shape {}", shape_text(wanted));
+            context.builder.check_axis(result.out[k]);
             const std::int64_t total = std::max<std::int64_t>(0, full - result.out[k]);
             result.pad_begin[k] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
         } else {
@@ -156,7 +158,7 @@ void convert_conv_transpose(NodeContext& context) {
     const TransposedGeometry geometry = transposed_geometry(context, window, axes);
     std::vector<std::vector<std::int32_t>> maps(4);
     for (std::size_t k = 0; k < axes; ++k) {
-        TransposedAxis axis = transposed_axis(window[k], geometry.pad_begin[k], geometry.out[k]);
+        TransposedAxis axis = transposed_axis(builder, window[k], geometry.pad_begin[k], geometry.out[k]);
         maps[2 + k] = std::move(axis.map);
         window[k] = axis.window;
     }

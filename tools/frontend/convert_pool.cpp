@@ -40,6 +40,7 @@ ValueId padded(Builder& builder, ValueId x, Window& window) {
     for (std::size_t k = 0; k < 2; ++k) {
         WindowAxis& axis = window[k];
         const std::int64_t length = axis.in + axis.pad_begin + axis.pad_end;
+        builder.check_axis(length);
         for (std::int64_t at = 0; at < length; ++at) {
             const std::int64_t source = at - axis.pad_begin;
             maps[2 + k].push_back(source >= 0 && source < axis.in ? static_cast<std::int32_t>(source) : -1);

@@ -9,15 +9,10 @@ namespace {
 
 using Maps = std::vector<std::vector<std::int32_t>>;
 
-// A map has one entry per output position, so its length is limited before it is made.
-constexpr std::int64_t map_limit = 1 << 26;
+constexpr std::int64_t pad_limit = 1 << 26;
 
-void check_map_length(std::int64_t length) {
-    if (length > map_limit) unsupported("an axis of {} elements", length);
-}
-
-std::vector<std::int32_t> counted(std::int64_t first, std::int64_t step, std::int64_t count) {
-    check_map_length(count);
+std::vector<std::int32_t> counted(const Builder& builder, std::int64_t first, std::int64_t step, std::int64_t count) {
+    builder.check_axis(count);
     std::vector<std::int32_t> map;
     map.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) map.push_back(static_cast<std::int32_t>(first + i * step));
@@ -83,7 +78,7 @@ void convert_slice(NodeContext& context) {
         const std::int64_t distance = step > 0 ? end - start : start - end;
         const std::int64_t count = dim == 0 || distance <= 0 ? 0 : ceil_divide(distance, step > 0 ? step : -step);
         out[axis] = count;
-        if (count > 0) maps[axis] = counted(start, step, count);
+        if (count > 0) maps[axis] = counted(context.builder, start, step, count);
     }
     if (elem_count(out) == 0) return context.set_output(empty_selection(context, std::move(out)));
     context.set_output(context.builder.remap(context.value(0), std::move(maps)));
@@ -114,7 +109,7 @@ void convert_split(NodeContext& context) {
             Maps maps(in.size());
             Shape out = in;
             out[axis] = sizes[i];
-            maps[axis] = counted(first, 1, sizes[i]);
+            maps[axis] = counted(context.builder, first, 1, sizes[i]);
             const ValueId part = elem_count(out) == 0 ? empty_selection(context, out) : context.builder.remap(context.value(0), std::move(maps));
             context.set_output(i, part, context.input(0).type);
         }
@@ -166,10 +161,10 @@ void convert_pad(NodeContext& context) {
         seen[axis] = true;
         const std::int64_t begin = (*listed)[i];
         const std::int64_t end = (*listed)[axes.size() + i];
-        if (std::abs(begin) > map_limit || std::abs(end) > map_limit) unsupported("pads {}", shape_text(*listed));
+        if (begin > pad_limit || begin < -pad_limit || end > pad_limit || end < -pad_limit) unsupported("pads {}", shape_text(*listed));
         const std::int64_t length = in[axis] + begin + end;
         if (length <= 0) unsupported("pads {} leave nothing of {}", shape_text(*listed), shape_text(in));
-        check_map_length(length);
+        context.builder.check_axis(length);
         for (std::int64_t at = -begin; at < length - begin; ++at) maps[axis].push_back(static_cast<std::int32_t>(padded_source(mode, at, in[axis])));
     }
     context.set_output(context.builder.remap(context.value(0), std::move(maps), pad_value(context)));
@@ -179,7 +174,7 @@ void convert_gather(NodeContext& context) {
     const Shape in = context.shape(0);
     const Constant& indices = context.constant_input(1, "indices");
     const std::size_t axis = context.axis(context.int_attribute("axis", 0), in.size());
-    check_map_length(elem_count(indices.shape));
+    context.builder.check_axis(elem_count(indices.shape));
     Maps maps(in.size());
     for (const std::int64_t index : as_i64(indices)) {
         const std::int64_t at = index < 0 ? index + in[axis] : index;
@@ -203,7 +198,7 @@ ValueId expanded(Builder& builder, ValueId x, const Shape& out) {
     const ValueId aligned = builder.reshape(x, in);
     Maps maps(out.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
-        if (in[k] != out[k]) maps[k] = counted(0, 0, out[k]);
+        if (in[k] != out[k]) maps[k] = counted(builder, 0, 0, out[k]);
     }
     return builder.remap(aligned, std::move(maps));
 }
@@ -228,7 +223,7 @@ void convert_tile(NodeContext& context) {
         if ((*repeats)[k] < 1) unsupported("repeats {}", shape_text(*repeats));
         if ((*repeats)[k] == 1) continue;
         const std::int64_t length = checked_multiply(in[k], (*repeats)[k]);
-        check_map_length(length);
+        context.builder.check_axis(length);
         for (std::int64_t i = 0; i < length; ++i) maps[k].push_back(static_cast<std::int32_t>(i % in[k]));
     }
     context.set_output(context.builder.remap(context.value(0), std::move(maps)));

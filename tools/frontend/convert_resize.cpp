@@ -155,6 +155,7 @@ void convert_resize(NodeContext& context) {
     if (mode != "nearest") unsupported("mode '{}'; only 'nearest' is supported", mode);
     if (crops) read_region(context, axes, listed);
     std::vector<std::vector<std::int32_t>> maps;
+    for (const ResizeAxis& axis : axes) context.builder.check_axis(axis.out);
     for (const ResizeAxis& axis : axes) maps.push_back(axis_map(axis, coordinates, rounding));
     const float fill = context.float_attribute("extrapolation_value", 0);
     context.set_output(context.builder.remap(context.value(0), std::move(maps), static_cast<double>(fill)));

@@ -25,7 +25,9 @@ bool takes_whole(std::span<const std::int32_t> map, std::int64_t dim) {
     return true;
 }
 
+constexpr std::size_t rank_limit = 32;
 constexpr std::size_t map_axis_limit = 8;
+constexpr std::int64_t map_length_limit = 1 << 26;
 
 }  // namespace
 
@@ -36,6 +38,7 @@ void Builder::begin_node(std::string node_name, std::string output_name) {
 }
 
 void Builder::check_shape(const Shape& shape, bool zero_allowed) const {
+    if (shape.size() > rank_limit) unsupported("a tensor of {} dimensions; at most {} are supported", shape.size(), rank_limit);
     std::int64_t count = 1;
     for (const std::int64_t dim : shape) {
         if (dim < 0) bad_input("the shape {} has a negative dimension", shape_text(shape));
@@ -44,6 +47,10 @@ void Builder::check_shape(const Shape& shape, bool zero_allowed) const {
             unsupported("a tensor of shape {} is larger than the limit of {} elements", shape_text(shape), options_.max_elems);
         }
     }
+}
+
+void Builder::check_axis(std::int64_t length) const {
+    if (length > std::min(options_.max_elems, map_length_limit)) unsupported("an axis of {} elements", length);
 }
 
 void Builder::charge(const Shape& shape, std::int32_t type) {

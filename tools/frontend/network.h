@@ -101,9 +101,11 @@ public:
     /// Elementwise with one scalar.
     ValueId binary_scalar(OperatorKind kind, ValueId a, float scalar);
 
-    /// Failure(refused) where the shape has more elements than allowed or is not positive; zero sizes are allowed for constants.
+    /// Unsupported where the shape has more elements than allowed or is not positive; zero sizes are allowed for constants.
     void check_shape(const Shape& shape, bool zero_allowed = false) const;
-    /// Failure(refused) where folding would pass its budget; call before computing a constant of that shape.
+    /// Unsupported where an axis has more elements than a map should have; call before making the map of a Remap.
+    void check_axis(std::int64_t length) const;
+    /// Unsupported where folding would pass its budget; call before computing a constant of that shape.
     void charge(const Shape& shape, std::int32_t type);
 
 private:
