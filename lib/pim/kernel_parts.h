@@ -6,8 +6,9 @@
 
 namespace weft::kernel {
 
-/// Longest piece of a row that one pointwise instruction handles: bounds the constants and scratch that rows need.
-inline constexpr std::uint32_t segment_limit_elems = 4096;
+/// Longest piece of a row that one pointwise instruction handles: bounds the constants and scratch that rows need. A piece this long
+/// takes over a microsecond, so what its own instruction costs beside that does not count.
+inline constexpr std::uint32_t segment_limit_elems = 1024;
 
 /// Everything one emission needs, gathered once.
 struct Emission {

@@ -30,7 +30,7 @@ std::uint32_t level_count(std::span<const std::uint32_t> levels) {
 }
 
 /// Slots per round such that no family is more than the allowed rounds behind.
-Pipelining burst_pipelining(const Tasks& tasks, const ScheduleOptions& options) {
+Pipelining burst_pipelining(const Tasks& tasks, const ScheduleOptions& options, bool input_round = true) {
     Pipelining result;
     result.levels = dependency_levels(tasks);
     const std::uint32_t levels = level_count(result.levels);
@@ -38,7 +38,7 @@ Pipelining burst_pipelining(const Tasks& tasks, const ScheduleOptions& options) 
     if (options.max_depth < stages - 1) stages = options.max_depth + 1;
     result.slots_per_round = ceil_divide(levels, stages);
     result.stage_count = ceil_divide(levels, result.slots_per_round);
-    if (result.slots_per_round == 1 && options.max_depth >= levels) {
+    if (input_round && result.slots_per_round == 1 && options.max_depth >= levels) {
         // One level later throughout: network inputs then have a round to arrive in, and the loads of all cores can be spread over it.
         for (std::uint32_t& level : result.levels) ++level;
         ++result.stage_count;
@@ -110,7 +110,8 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         schedule.tasks_hash_low = tasks_hash.low;
         evaluate(tasks, target, timing, schedule);
         const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const ScheduleColumns& other) {
-            return other.exchange == schedule.exchange && other.lane_core == schedule.lane_core;
+            return other.exchange == schedule.exchange && other.family_level == schedule.family_level &&
+                   other.slots_per_round == schedule.slots_per_round && other.lane_core == schedule.lane_core;
         });
         if (!known) candidates.push_back(std::move(schedule));
     };
@@ -132,10 +133,17 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     const LanePlacement filled = pack_within_memory(tasks, workload, pack_filling);
     add("filling", burst, filled);
     if (const auto woven = woven_pipelining(tasks, options)) add("filling-woven", *woven, filled);
-    // A candidate that does not fit is none. If none does, the first is kept, so that lower can say what is missing.
-    const auto fitting = std::stable_partition(candidates.begin(), candidates.end(), [&](const ScheduleColumns& schedule) {
-        return fits_local_memory(tasks, target, schedule);
-    });
+    // A candidate that does not fit is none. Where none does, inferences overlap less and less: fewer rounds need fewer delay buffers.
+    const auto fits = [&](const ScheduleColumns& schedule) { return fits_local_memory(tasks, target, schedule); };
+    ScheduleOptions shallower = options;
+    shallower.stages = burst.stage_count;
+    while (std::none_of(candidates.begin(), candidates.end(), fits)) {
+        add("ordered-packing-shallow", burst_pipelining(tasks, shallower, false), first);
+        if (shallower.stages == 1) break;
+        shallower.stages = ceil_divide(shallower.stages, 2U);
+    }
+    // If nothing helps the first is kept, so that lower can say what is missing.
+    const auto fitting = std::stable_partition(candidates.begin(), candidates.end(), fits);
     candidates.erase(fitting == candidates.begin() ? fitting + 1 : fitting, candidates.end());
     return candidates;
 }
