@@ -2,6 +2,7 @@
 #
 #   make                                   build everything (build/release/bin)
 #   make demo                              ResNet-18 on a 168-core chip: compile, check, predict
+#   make demo-ipu21                        a transformer's MLP on a 1,472-tile processor, beside its measured plan
 #   make test                              all tests
 #   make bench                             figures of speed and quality; build/bench/summary.json
 #   make MODEL=net.onnx CHIP=chip.json OUT=dir        compile one network into dir
@@ -23,7 +24,7 @@ CHIP ?= targets/isaac-168x96.json
 PREFIX ?= /usr/local
 CMAKE_FLAGS ?=
 
-.PHONY: all build compile demo test bench measure check-pimsim reference install clean help
+.PHONY: all build compile demo demo-ipu21 test bench measure check-pimsim reference install clean help
 .DEFAULT_GOAL := all
 
 ifneq ($(MODEL),)
@@ -50,6 +51,9 @@ compile: build
 
 demo: build
 	@scripts/demo --bin $(BIN) --jobs $(JOBS) --out build/demo
+
+demo-ipu21: build
+	@scripts/demo-ipu21 --bin $(BIN) --out build/demo-ipu21
 
 # ONNX Runtime, the numeric reference of the tests. Without Node.js or network the tests use weft's own reference and say so.
 reference:

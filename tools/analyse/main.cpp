@@ -1,4 +1,5 @@
 #include "analyse.h"
+#include "analyse/ipu21/picture.h"
 #include "analyse/ipu21/timing.h"
 #include "artifact/file.h"
 #include "base/tool.h"
@@ -24,6 +25,8 @@ struct Options {
     bool json = false;
     bool quiet = false;
     std::size_t cores = 10;
+    std::string picture;
+    std::uint32_t phase = 0xffffffffU;
     weft::AnalyseOptions analyse;
 };
 
@@ -47,6 +50,11 @@ void run_tiles(weft::Tool& tool, const Options& options, const weft::Target& tar
     if (!options.output.empty()) {
         weft::write_artifact(options.output, weft::view(timing));
         tool.note_output(options.output);
+    }
+    if (!options.picture.empty() && !program->tile_phases.empty()) {
+        const std::uint32_t phase = options.phase < program->tile_phases.size() ? options.phase : weft::ipu21::longest_phase(*program);
+        weft::publish_text(options.picture, weft::ipu21::exchange_picture(*program, target, phase));
+        tool.note_output(options.picture);
     }
     tool.report()["latency_cycles"] = timing.latency_cycles;
     tool.report()["latency_ns"] = timing.latency_ns;
@@ -88,6 +96,8 @@ int main(int argc, char** argv) {
     tool.app().add_flag("--json", options.json, "Print JSON instead of the table");
     tool.app().add_flag("-q,--quiet", options.quiet, "Print nothing");
     tool.app().add_option("--cores", options.cores, "Rows of the per-core table, busiest first")->capture_default_str();
+    tool.app().add_option("--exchange-picture", options.picture, "Tile processors: also draw one exchange phase")->type_name("FILE.svg");
+    tool.app().add_option("--phase", options.phase, "Tile processors: which phase to draw; default: the longest")->type_name("N");
     tool.app().add_option("--generations", options.analyse.budget.generations, "Rounds to execute at least before averaging")->capture_default_str();
     tool.app().add_option("--events", options.analyse.budget.events, "Events to execute at least before averaging")->capture_default_str();
     return tool.run(argc, argv, [&] { run(tool, options); });
