@@ -165,8 +165,7 @@ std::vector<Hazard> hazards_of(const Phase& phase, std::uint32_t tile_count) {
         }
     }
     std::ranges::sort(hazards);
-    const auto repeated = std::ranges::unique(hazards);
-    hazards.erase(repeated.begin(), repeated.end());
+    hazards.erase(std::unique(hazards.begin(), hazards.end()), hazards.end());
     return hazards;
 }
 

@@ -34,7 +34,8 @@ public:
 
 private:
     void check_forced() const {
-        for (const auto& [name, key] : options_.forced) {
+        for (const auto& forced : options_.forced) {
+            const auto& name = forced.first;
             const bool known = std::ranges::any_of(tasks_.tile_operators, [&](const TileOperator& op) { return pool_text(tasks_.name_pool, op.name) == name; });
             if (!known) bad_input("there is no operator '{}' to force a plan on", name);
         }
