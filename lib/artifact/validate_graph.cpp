@@ -17,8 +17,14 @@ constexpr std::size_t rank_limit = 32;
 
 bool holds_floats(std::uint32_t key) {
     switch (static_cast<AttributeKey>(key)) {
-        case AttributeKey::Alpha: case AttributeKey::Beta: case AttributeKey::Minimum: case AttributeKey::Maximum: case AttributeKey::Fill: return true;
-        default: return false;
+        case AttributeKey::Alpha:
+        case AttributeKey::Beta:
+        case AttributeKey::Minimum:
+        case AttributeKey::Maximum:
+        case AttributeKey::Fill:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -34,13 +40,26 @@ struct Arity {
 
 Arity arity_of(OperatorKind kind) {
     switch (kind) {
-        case OperatorKind::Conv: case OperatorKind::Linear: return {2, 3};
-        case OperatorKind::Add: case OperatorKind::Sub: case OperatorKind::Mul: case OperatorKind::Div: case OperatorKind::Max:
-        case OperatorKind::Min: case OperatorKind::PRelu: case OperatorKind::MatMul: return {2, 2};
-        case OperatorKind::LayerNorm: return {2, 3};
-        case OperatorKind::Concat: return {1, 0xffffffffU};
-        case OperatorKind::HostOther: return {0, 0xffffffffU};
-        default: return {1, 1};
+        case OperatorKind::Conv:
+        case OperatorKind::Linear:
+            return {2, 3};
+        case OperatorKind::Add:
+        case OperatorKind::Sub:
+        case OperatorKind::Mul:
+        case OperatorKind::Div:
+        case OperatorKind::Max:
+        case OperatorKind::Min:
+        case OperatorKind::PRelu:
+        case OperatorKind::MatMul:
+            return {2, 2};
+        case OperatorKind::LayerNorm:
+            return {2, 3};
+        case OperatorKind::Concat:
+            return {1, 0xffffffffU};
+        case OperatorKind::HostOther:
+            return {0, 0xffffffffU};
+        default:
+            return {1, 1};
     }
 }
 
@@ -54,7 +73,8 @@ public:
         for (std::size_t i = 0; i < graph_.attributes.size(); ++i) check_attribute(i);
         check_boundary(graph_.inputs, TensorRole::Input, "inputs");
         ready_.assign(graph_.tensors.size(), false);
-        for (std::size_t i = 0; i < graph_.tensors.size(); ++i) ready_[i] = role(i) == TensorRole::Input || role(i) == TensorRole::Weight;
+        for (std::size_t i = 0; i < graph_.tensors.size(); ++i)
+            ready_[i] = role(i) == TensorRole::Input || role(i) == TensorRole::Weight;
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) check_node(i);
         for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
             if (!ready_[i]) check_.reject("tensors", i, "no node writes this activation");
@@ -66,7 +86,9 @@ private:
     using Dims = std::span<const std::uint32_t>;
 
     [[nodiscard]] TensorRole role(std::size_t tensor) const { return static_cast<TensorRole>(graph_.tensors[tensor].role); }
-    [[nodiscard]] Dims dims(std::uint32_t tensor) const { return graph_.dims.subspan(graph_.tensors[tensor].first_dim, graph_.tensors[tensor].rank); }
+    [[nodiscard]] Dims dims(std::uint32_t tensor) const {
+        return graph_.dims.subspan(graph_.tensors[tensor].first_dim, graph_.tensors[tensor].rank);
+    }
 
     void check_tensor(std::size_t row) const {
         const GraphTensor& tensor = graph_.tensors[row];
@@ -85,7 +107,8 @@ private:
         if (!is_weight) return;
         check_.below(tensor.blob, graph_.blobs.size(), "tensors.blob", row);
         const std::uint64_t bytes = graph_.blobs[tensor.blob].byte_count;
-        if (bytes != count * sizeof(float)) check_.reject("tensors.blob", row, "{} elements do not make a blob of {} bytes", count, bytes);
+        if (bytes != count * sizeof(float))
+            check_.reject("tensors.blob", row, "{} elements do not make a blob of {} bytes", count, bytes);
     }
 
     void check_attribute(std::size_t row) const {
@@ -119,8 +142,10 @@ private:
         check_.range(node.first_attribute, node.attribute_count, graph_.attributes.size(), "nodes.first_attribute", row);
         const auto kind = static_cast<OperatorKind>(node.kind);
         const Arity arity = arity_of(kind);
-        if (node.input_count < arity.least || node.input_count > arity.most) check_.reject("nodes.input_count", row, "{} operands", node.input_count);
-        if (node.output_count != 1 && kind != OperatorKind::HostOther) check_.reject("nodes.output_count", row, "{} outputs instead of 1", node.output_count);
+        if (node.input_count < arity.least || node.input_count > arity.most)
+            check_.reject("nodes.input_count", row, "{} operands", node.input_count);
+        if (node.output_count != 1 && kind != OperatorKind::HostOther)
+            check_.reject("nodes.output_count", row, "{} outputs instead of 1", node.output_count);
         check_operands(node, arity.least);
         check_keys(node);
         if (kind != OperatorKind::HostOther) check_shapes(kind);
@@ -163,7 +188,8 @@ private:
     /// `count` values of a required attribute, each at least `least`.
     [[nodiscard]] std::span<const std::int32_t> ints(AttributeKey key, std::size_t count, std::int32_t least) const {
         const auto attribute = find(key);
-        if (!attribute || attribute->count != count) wrong("attribute {} is missing or has not {} values", static_cast<unsigned>(key), count);
+        if (!attribute || attribute->count != count)
+            wrong("attribute {} is missing or has not {} values", static_cast<unsigned>(key), count);
         const auto values = graph_.ints.subspan(attribute->first, attribute->count);
         for (const std::int32_t value : values) {
             if (value < least) wrong("attribute {} holds {}", static_cast<unsigned>(key), value);
@@ -178,7 +204,8 @@ private:
 
     template <class... Args>
     [[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) const {
-        check_.reject("nodes", node_, "'{}': {}", pool_text(graph_.name_pool, graph_.nodes[node_].name), fmt::format(text, std::forward<Args>(args)...));
+        check_.reject("nodes", node_, "'{}': {}", pool_text(graph_.name_pool, graph_.nodes[node_].name),
+                      fmt::format(text, std::forward<Args>(args)...));
     }
 
     [[nodiscard]] std::uint32_t operand(std::uint32_t k) const { return graph_.operands[graph_.nodes[node_].first_input + k]; }
@@ -204,24 +231,57 @@ private:
 
     void check_shapes(OperatorKind kind) const {
         switch (kind) {
-            case OperatorKind::Conv: return check_conv();
-            case OperatorKind::Linear: return check_linear();
-            case OperatorKind::MaxPool: case OperatorKind::AveragePool: return check_pool(kind);
-            case OperatorKind::Add: case OperatorKind::Sub: case OperatorKind::Mul: case OperatorKind::Div: case OperatorKind::Max:
-            case OperatorKind::Min: case OperatorKind::PRelu: return check_broadcast(kind);
-            case OperatorKind::Concat: return check_concat();
-            case OperatorKind::Remap: return check_remap();
-            case OperatorKind::Transpose: return check_transpose();
-            case OperatorKind::Reshape: return check_reshape();
-            case OperatorKind::Softmax: case OperatorKind::LogSoftmax: static_cast<void>(axis_attribute()); break;
-            case OperatorKind::LeakyRelu: require_float(AttributeKey::Alpha); break;
-            case OperatorKind::Clip: require_float(AttributeKey::Minimum); require_float(AttributeKey::Maximum); break;
-            case OperatorKind::HardSigmoid: require_float(AttributeKey::Alpha); require_float(AttributeKey::Beta); break;
-            case OperatorKind::Cast: static_cast<void>(ints(AttributeKey::To, 1, 1)); break;
-            case OperatorKind::Gelu: require_float(AttributeKey::Alpha); break;
-            case OperatorKind::LayerNorm: check_layer_norm(); break;
-            case OperatorKind::MatMul: return check_matmul();
-            default: break;
+            case OperatorKind::Conv:
+                return check_conv();
+            case OperatorKind::Linear:
+                return check_linear();
+            case OperatorKind::MaxPool:
+            case OperatorKind::AveragePool:
+                return check_pool(kind);
+            case OperatorKind::Add:
+            case OperatorKind::Sub:
+            case OperatorKind::Mul:
+            case OperatorKind::Div:
+            case OperatorKind::Max:
+            case OperatorKind::Min:
+            case OperatorKind::PRelu:
+                return check_broadcast(kind);
+            case OperatorKind::Concat:
+                return check_concat();
+            case OperatorKind::Remap:
+                return check_remap();
+            case OperatorKind::Transpose:
+                return check_transpose();
+            case OperatorKind::Reshape:
+                return check_reshape();
+            case OperatorKind::Softmax:
+            case OperatorKind::LogSoftmax:
+                static_cast<void>(axis_attribute());
+                break;
+            case OperatorKind::LeakyRelu:
+                require_float(AttributeKey::Alpha);
+                break;
+            case OperatorKind::Clip:
+                require_float(AttributeKey::Minimum);
+                require_float(AttributeKey::Maximum);
+                break;
+            case OperatorKind::HardSigmoid:
+                require_float(AttributeKey::Alpha);
+                require_float(AttributeKey::Beta);
+                break;
+            case OperatorKind::Cast:
+                static_cast<void>(ints(AttributeKey::To, 1, 1));
+                break;
+            case OperatorKind::Gelu:
+                require_float(AttributeKey::Alpha);
+                break;
+            case OperatorKind::LayerNorm:
+                check_layer_norm();
+                break;
+            case OperatorKind::MatMul:
+                return check_matmul();
+            default:
+                break;
         }
         expect_output(input(0));
     }
@@ -312,7 +372,8 @@ private:
         const Dims x = input(0);
         require_rank(x, 4);
         if (x[0] != 1) wrong("a batch of {}", x[0]);
-        if (kind == OperatorKind::AveragePool && ints(AttributeKey::CountIncludePad, 1, 0)[0] > 1) wrong("count_include_pad is no truth value");
+        if (kind == OperatorKind::AveragePool && ints(AttributeKey::CountIncludePad, 1, 0)[0] > 1)
+            wrong("count_include_pad is no truth value");
         const auto [height, width] = window_sizes(x);
         expect_output(std::array{1U, x[1], height, width});
     }
@@ -327,7 +388,8 @@ private:
             if (left != right && left != 1 && right != 1) wrong("its operands do not broadcast");
             wanted[wanted.size() - k] = left == 1 ? right : left;
         }
-        if (kind == OperatorKind::PRelu && !std::equal(wanted.begin(), wanted.end(), a.begin(), a.end())) wrong("its slope does not broadcast to its input");
+        if (kind == OperatorKind::PRelu && !std::equal(wanted.begin(), wanted.end(), a.begin(), a.end()))
+            wrong("its slope does not broadcast to its input");
         expect_output(wanted);
     }
 
@@ -358,7 +420,8 @@ private:
             if (!attribute) continue;
             if (axis >= x.size()) wrong("a map for axis {} of {}", axis, x.size());
             for (const std::int32_t index : graph_.ints.subspan(attribute->first, attribute->count)) {
-                if (index < -1 || (index >= 0 && static_cast<std::uint32_t>(index) >= x[axis])) wrong("its map of axis {} names position {} of {}", axis, index, x[axis]);
+                if (index < -1 || (index >= 0 && static_cast<std::uint32_t>(index) >= x[axis]))
+                    wrong("its map of axis {} names position {} of {}", axis, index, x[axis]);
             }
             wanted[axis] = attribute->count;
         }

@@ -10,7 +10,8 @@ using namespace weft::frontend::test;
 
 namespace {
 
-HostTensor softmax_of(std::int64_t opset, const char* op, const Shape& shape, const std::vector<float>& x, const std::int64_t* axis) {
+HostTensor softmax_of(std::int64_t opset, const char* op, const Shape& shape, const std::vector<float>& x,
+                      const std::int64_t* axis) {
     ModelBuilder model(opset);
     model.input("x", shape);
     auto& node = model.node(op, {"x"}, {"y"});
@@ -105,7 +106,8 @@ ModelBuilder normalised(const Shape& shape, bool shared) {
         model.weight("w", {shape[1], 2}, random.values(shape[1] * 2));
         model.node("MatMul", {"x", "w"}, {"c"});
     } else {
-        model.weight("w", plane ? Shape{2, shape[1], 2, 2} : Shape{2, shape[1], 2}, random.values(2 * shape[1] * (plane ? 4 : 2)));
+        model.weight("w", plane ? Shape{2, shape[1], 2, 2} : Shape{2, shape[1], 2},
+                     random.values(2 * shape[1] * (plane ? 4 : 2)));
         model.node("Conv", {"x", "w"}, {"c"});
     }
     model.weight("scale", {2}, {2, 0.5});
@@ -130,7 +132,8 @@ TEST_CASE("BatchNormalization folds into what precedes it, and only where nothin
             const ModelBuilder model = normalised(shape, shared);
             const ImportedModel imported = model.import();
             const auto found = kinds(imported.graph);
-            const auto scales = std::count(found.begin(), found.end(), OperatorKind::Mul) + std::count(found.begin(), found.end(), OperatorKind::Add);
+            const auto scales = std::count(found.begin(), found.end(), OperatorKind::Mul) +
+                                std::count(found.begin(), found.end(), OperatorKind::Add);
             CHECK(scales == (shared ? 2 : 0));
             std::int64_t count = 1;
             for (const std::int64_t dim : shape) count *= dim;
@@ -193,7 +196,8 @@ TEST_CASE("Sum, Max, Min and Mean of one to three inputs, broadcast") {
             const std::vector<HostTensor> all = {tensor({2, 2}, {1, 5, -3, 2}), tensor({2}, {4, -6}), tensor({2, 1}, {0, 3})};
             for (int i = 0; i < n; ++i) {
                 names.push_back(fmt::format("x{}", i));
-                model.input(names.back(), Shape(all[static_cast<std::size_t>(i)].dims.begin(), all[static_cast<std::size_t>(i)].dims.end()));
+                model.input(names.back(),
+                            Shape(all[static_cast<std::size_t>(i)].dims.begin(), all[static_cast<std::size_t>(i)].dims.end()));
                 inputs.push_back(all[static_cast<std::size_t>(i)]);
             }
             model.node(op, names, {"s"});
@@ -203,7 +207,10 @@ TEST_CASE("Sum, Max, Min and Mean of one to three inputs, broadcast") {
             for (std::size_t i = 0; i < 4; ++i) {
                 const float values[] = {all[0].values[i], all[1].values[i % 2], all[2].values[i / 2]};
                 float result = values[0];
-                for (int k = 1; k < n; ++k) result = op == "Max" ? std::max(result, values[k]) : op == "Min" ? std::min(result, values[k]) : result + values[k];
+                for (int k = 1; k < n; ++k)
+                    result = op == "Max"   ? std::max(result, values[k])
+                             : op == "Min" ? std::min(result, values[k])
+                                           : result + values[k];
                 if (op == "Mean") result /= static_cast<float>(n);
                 expected.push_back(std::tanh(result));
             }
@@ -225,8 +232,10 @@ TEST_CASE("Reductions over any axes equal their definition") {
                 for (std::size_t k = 0; k < 4; ++k) {
                     const bool reduced = (mask >> k & 1U) != 0;
                     if (reduced) axes.push_back(static_cast<std::int64_t>(k) - 4);
-                    if (!reduced) out.push_back(shape[k]);
-                    else if (keep) out.push_back(1);
+                    if (!reduced)
+                        out.push_back(shape[k]);
+                    else if (keep)
+                        out.push_back(1);
                 }
                 ModelBuilder model(11);
                 model.input("x", shape);
@@ -243,13 +252,16 @@ TEST_CASE("Reductions over any axes equal their definition") {
                     for (std::size_t k = 0; k < 4; ++k) key = (mask >> k & 1U) != 0 ? key : key * shape[k] + index[k];
                     const auto found = std::find(keys.begin(), keys.end(), key);
                     if (found == keys.end()) keys.push_back(key), groups.emplace_back();
-                    groups[static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin())].push_back(static_cast<double>(x[static_cast<std::size_t>(i)]));
+                    groups[static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin())].push_back(
+                        static_cast<double>(x[static_cast<std::size_t>(i)]));
                 }
                 std::vector<float> expected;
                 for (const auto& group : groups) {
                     double sum = 0;
                     for (const double value : group) sum += value;
-                    const double result = op == "ReduceMax" ? *std::max_element(group.begin(), group.end()) : op == "ReduceSum" ? sum : sum / static_cast<double>(group.size());
+                    const double result = op == "ReduceMax"   ? *std::max_element(group.begin(), group.end())
+                                          : op == "ReduceSum" ? sum
+                                                              : sum / static_cast<double>(group.size());
                     expected.push_back(static_cast<float>(result));
                 }
                 const HostTensor y = model.run_one({tensor(shape, x)});
@@ -274,7 +286,8 @@ TEST_CASE("Elementwise activations carry their attributes and defaults") {
     CHECK(relative_error(run("LeakyRelu", {}), std::vector<float>{-0.04F, -0.01F, 0, 0.5, 4}) < 1e-6);
     CHECK(run("LeakyRelu", {{"alpha", 0.5F}}) == std::vector<float>{-2, -0.5, 0, 0.5, 4});
     CHECK(relative_error(run("HardSigmoid", {}), std::vector<float>{0, 0.3F, 0.5F, 0.6F, 1}) < 1e-6);
-    CHECK(relative_error(run("HardSigmoid", {{"alpha", 0.5F}, {"beta", 0.25F}}), std::vector<float>{0, 0, 0.25F, 0.5F, 1}) < 1e-6);
+    CHECK(relative_error(run("HardSigmoid", {{"alpha", 0.5F}, {"beta", 0.25F}}), std::vector<float>{0, 0, 0.25F, 0.5F, 1}) <
+          1e-6);
     CHECK(relative_error(run("HardSwish", {}), std::vector<float>{0, -1.0F / 3, 0, 0.5F * 3.5F / 6, 4}) < 1e-6);
     ModelBuilder prelu;
     prelu.input("x", {1, 2, 2});

@@ -19,8 +19,10 @@ TEST_CASE("Half precision: every finite number survives the way to single precis
         const Constant back = from_f64(type_float16, {}, std::span(&value, 1));
         std::uint16_t again = 0;
         std::memcpy(&again, back.bytes.data(), 2);
-        if (std::isnan(value)) CHECK((again & 0x7fff) > 0x7c00);
-        else CHECK(again == half);
+        if (std::isnan(value))
+            CHECK((again & 0x7fff) > 0x7c00);
+        else
+            CHECK(again == half);
     }
     // Halfway between two neighbours rounds to even; beyond the largest lies infinity.
     const auto rounded = [](double value) {
@@ -58,7 +60,8 @@ TEST_CASE("Weights are transposed into their layout whatever their size, type an
         for (std::int64_t m = 0; m < weight.shape.back(); ++m) scale.push_back(static_cast<float>(m + 1));
         if (trial % 4 == 0) weight.scale = std::make_shared<const std::vector<float>>(scale);
         auto expected = as_f64(permuted(constant, perm));
-        for (std::size_t i = 0; trial % 4 == 0 && i < expected.size(); ++i) expected[i] *= static_cast<double>(scale[i % scale.size()]);
+        for (std::size_t i = 0; trial % 4 == 0 && i < expected.size(); ++i)
+            expected[i] *= static_cast<double>(scale[i % scale.size()]);
         std::vector<float> buffer;
         const auto bytes = weight_bytes(weight, buffer);
         REQUIRE(bytes.size() == expected.size() * 4);
@@ -92,13 +95,15 @@ TEST_CASE("A splat behaves as the tensor that it stands for") {
     const Constant full = make_f32({2, 3}, std::vector<float>(6, 3));
     const Constant row = make_f32({3}, {1, 2, 3});
     CHECK(as_f64(splat) == as_f64(full));
-    CHECK(as_f64(compute_binary(OperatorKind::Mul, splat, row, {2, 3})) == as_f64(compute_binary(OperatorKind::Mul, full, row, {2, 3})));
+    CHECK(as_f64(compute_binary(OperatorKind::Mul, splat, row, {2, 3})) ==
+          as_f64(compute_binary(OperatorKind::Mul, full, row, {2, 3})));
     CHECK(as_f64(compute_unary(UnaryFunction::sqrt, splat)) == as_f64(compute_unary(UnaryFunction::sqrt, full)));
     CHECK(as_f64(permuted(splat, std::vector<std::int64_t>{1, 0})) == as_f64(permuted(full, std::vector<std::int64_t>{1, 0})));
     const std::vector<std::vector<std::int32_t>> maps = {{1, -1}, {}};
     CHECK(as_f64(remapped(splat, maps, 9)) == as_f64(remapped(full, maps, 9)));
     CHECK(as_f64(concatenated(std::vector{splat, full}, 1)) == as_f64(concatenated(std::vector{full, full}, 1)));
-    CHECK(as_f64(compute_reduce(ReduceFunction::sum, splat, {true, false})) == as_f64(compute_reduce(ReduceFunction::sum, full, {true, false})));
+    CHECK(as_f64(compute_reduce(ReduceFunction::sum, splat, {true, false})) ==
+          as_f64(compute_reduce(ReduceFunction::sum, full, {true, false})));
 }
 
 TEST_CASE("Folding beyond the budget is refused, not attempted") {
@@ -112,7 +117,8 @@ TEST_CASE("Folding beyond the budget is refused, not attempted") {
     model.output("y");
     FrontendOptions options;
     options.folding_budget_bytes = 1 << 20;
-    CHECK(contains(model.failure(ExitStatus::refused, options), "'large' (Add): folding constants would take more than 1048576 bytes"));
+    CHECK(contains(model.failure(ExitStatus::refused, options),
+                   "'large' (Add): folding constants would take more than 1048576 bytes"));
     options.max_elems = 1 << 10;
     CHECK(contains(model.failure(ExitStatus::refused, options), "larger than the limit of 1024 elements"));
 }

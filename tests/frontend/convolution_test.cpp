@@ -13,8 +13,9 @@ struct Axis {
 };
 
 /// ONNX's Conv by its definition, one output element at a time.
-std::vector<float> convolve(const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias, std::int64_t batch,
-                            std::int64_t channels, std::int64_t outputs, std::int64_t group, const Axis& h, const Axis& v) {
+std::vector<float> convolve(const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias,
+                            std::int64_t batch, std::int64_t channels, std::int64_t outputs, std::int64_t group, const Axis& h,
+                            const Axis& v) {
     std::vector<float> y;
     const std::int64_t per_group = channels / group;
     for (std::int64_t n = 0; n < batch; ++n)
@@ -29,8 +30,11 @@ std::vector<float> convolve(const std::vector<float>& x, const std::vector<float
                                 const std::int64_t column = j * v.stride - v.pad_begin + b * v.dilation;
                                 if (row < 0 || row >= h.in || column < 0 || column >= v.in) continue;
                                 const std::int64_t channel = m / (outputs / group) * per_group + c;
-                                sum += static_cast<double>(x[static_cast<std::size_t>(((n * channels + channel) * h.in + row) * v.in + column)]) *
-                                       static_cast<double>(w[static_cast<std::size_t>(((m * per_group + c) * h.kernel + a) * v.kernel + b)]);
+                                sum +=
+                                    static_cast<double>(
+                                        x[static_cast<std::size_t>(((n * channels + channel) * h.in + row) * v.in + column)]) *
+                                    static_cast<double>(
+                                        w[static_cast<std::size_t>(((m * per_group + c) * h.kernel + a) * v.kernel + b)]);
                             }
                     y.push_back(static_cast<float>(sum));
                 }
@@ -61,7 +65,8 @@ Axis random_axis(Random& random, const std::string& auto_pad) {
 TEST_CASE("Conv equals its definition: strides, pads, dilations with auto_pad, groups, batches, oblong inputs, one axis") {
     Random random(1);
     for (int trial = 0; trial < 200; ++trial) {
-        const std::string auto_pad = std::vector<std::string>{"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}[static_cast<std::size_t>(random.between(0, 3))];
+        const std::string auto_pad = std::vector<std::string>{"NOTSET", "SAME_UPPER", "SAME_LOWER",
+                                                              "VALID"}[static_cast<std::size_t>(random.between(0, 3))];
         const bool plane = random.between(0, 3) != 0;
         const Axis h = random_axis(random, auto_pad);
         const Axis v = plane ? random_axis(random, auto_pad) : Axis{};
@@ -73,18 +78,23 @@ TEST_CASE("Conv equals its definition: strides, pads, dilations with auto_pad, g
         CAPTURE(trial);
         ModelBuilder model;
         const Shape x_shape = plane ? Shape{batch, channels, h.in, v.in} : Shape{batch, channels, h.in};
-        const Shape w_shape = plane ? Shape{outputs, channels / group, h.kernel, v.kernel} : Shape{outputs, channels / group, h.kernel};
+        const Shape w_shape =
+            plane ? Shape{outputs, channels / group, h.kernel, v.kernel} : Shape{outputs, channels / group, h.kernel};
         const auto w = random.values(outputs * channels / group * h.kernel * v.kernel);
         const auto bias = with_bias ? random.values(outputs) : std::vector<float>{};
         model.input("x", x_shape);
         model.weight("w", w_shape, w);
         if (with_bias) model.weight("b", {outputs}, bias);
-        auto& node = model.node("Conv", with_bias ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"}, {"y"});
+        auto& node =
+            model.node("Conv", with_bias ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"}, {"y"});
         set_ints(node, "strides", plane ? Shape{h.stride, v.stride} : Shape{h.stride});
         set_ints(node, "dilations", plane ? Shape{h.dilation, v.dilation} : Shape{h.dilation});
         set_int(node, "group", group);
-        if (auto_pad == "NOTSET") set_ints(node, "pads", plane ? Shape{h.pad_begin, v.pad_begin, h.pad_end, v.pad_end} : Shape{h.pad_begin, h.pad_end});
-        else set_text(node, "auto_pad", auto_pad);
+        if (auto_pad == "NOTSET")
+            set_ints(node, "pads",
+                     plane ? Shape{h.pad_begin, v.pad_begin, h.pad_end, v.pad_end} : Shape{h.pad_begin, h.pad_end});
+        else
+            set_text(node, "auto_pad", auto_pad);
         model.output("y");
         const auto x = random.values(batch * channels * h.in * v.in);
         const HostTensor y = model.run_one({tensor(x_shape, x)});
@@ -109,7 +119,10 @@ TEST_CASE("ConvTranspose equals scattering: strides, pads, output padding, dilat
             Axis axis;
             std::int64_t extra = 0;
             if (k == 0 || plane) {
-                axis = {.in = random.between(1, 5), .kernel = random.between(1, 3), .stride = random.between(1, 3), .dilation = random.between(1, 2)};
+                axis = {.in = random.between(1, 5),
+                        .kernel = random.between(1, 3),
+                        .stride = random.between(1, 3),
+                        .dilation = random.between(1, 2)};
                 extra = mode <= 1 ? random.between(0, axis.stride - 1) : 0;
                 const std::int64_t full = (axis.in - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 + extra;
                 if (mode == 0) {
@@ -117,7 +130,8 @@ TEST_CASE("ConvTranspose equals scattering: strides, pads, output padding, dilat
                     axis.pad_end = random.between(0, std::min<std::int64_t>(2, full - 1 - axis.pad_begin));
                     axis.out = full - axis.pad_begin - axis.pad_end;
                 } else {
-                    axis.out = mode == 1 ? random.between(std::max<std::int64_t>(1, full - 2), full + 1) : axis.in * axis.stride;
+                    axis.out =
+                        mode == 1 ? random.between(std::max<std::int64_t>(1, full - 2), full + 1) : axis.in * axis.stride;
                     const std::int64_t total = std::max<std::int64_t>(0, full - axis.out);
                     axis.pad_begin = mode == 2 ? total / 2 : total - total / 2;
                 }
@@ -141,13 +155,16 @@ TEST_CASE("ConvTranspose equals scattering: strides, pads, output padding, dilat
         set_ints(node, "strides", each([](const Axis& a) { return a.stride; }));
         set_ints(node, "dilations", each([](const Axis& a) { return a.dilation; }));
         if (mode <= 1) set_ints(node, "output_padding", plane ? output_padding : Shape{output_padding[0]});
-        if (mode == 0) set_ints(node, "pads", plane ? Shape{h.pad_begin, v.pad_begin, h.pad_end, v.pad_end} : Shape{h.pad_begin, h.pad_end});
+        if (mode == 0)
+            set_ints(node, "pads",
+                     plane ? Shape{h.pad_begin, v.pad_begin, h.pad_end, v.pad_end} : Shape{h.pad_begin, h.pad_end});
         if (mode == 1) set_ints(node, "output_shape", each([](const Axis& a) { return a.out; }));
         if (mode >= 2) set_text(node, "auto_pad", mode == 2 ? "SAME_UPPER" : "SAME_LOWER");
         model.output("y");
         const auto x = random.values(channels * h.in * v.in);
         std::vector<float> expected;
-        for (std::int64_t m = 0; m < outputs; ++m) expected.insert(expected.end(), static_cast<std::size_t>(h.out * v.out), bias[static_cast<std::size_t>(m)]);
+        for (std::int64_t m = 0; m < outputs; ++m)
+            expected.insert(expected.end(), static_cast<std::size_t>(h.out * v.out), bias[static_cast<std::size_t>(m)]);
         for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t m = 0; m < per_group; ++m)
                 for (std::int64_t i = 0; i < h.in; ++i)

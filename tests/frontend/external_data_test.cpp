@@ -34,7 +34,8 @@ ModelBuilder external(const std::string& location, const std::string& offset = {
 }
 
 void write_floats(const std::filesystem::path& path, const std::vector<float>& values) {
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
 }
 
 }  // namespace
@@ -73,9 +74,11 @@ TEST_CASE("External data never leave the model's folder") {
     CHECK(contains(external("missing.bin").failure(ExitStatus::bad_input, options), "cannot open"));
     CHECK(contains(external("short.bin").failure(ExitStatus::bad_input, options), "pass the end of the file"));
     CHECK(contains(external("short.bin", "4", "8").failure(ExitStatus::bad_input, options), "pass the end of the file"));
-    CHECK(contains(external("short.bin", "18446744073709551615", "8").failure(ExitStatus::bad_input, options), "pass the end of the file"));
+    CHECK(contains(external("short.bin", "18446744073709551615", "8").failure(ExitStatus::bad_input, options),
+                   "pass the end of the file"));
     CHECK(contains(external("short.bin", "-1").failure(ExitStatus::bad_input, options), "no number"));
-    CHECK(contains(external("short.bin", "0", "4").failure(ExitStatus::bad_input, options), "length 4 where the shape needs 8"));
+    CHECK(
+        contains(external("short.bin", "0", "4").failure(ExitStatus::bad_input, options), "length 4 where the shape needs 8"));
     options.external_folder.reset();
     CHECK(contains(external("short.bin").failure(ExitStatus::bad_input, options), "not available"));
 }

@@ -8,7 +8,8 @@ using namespace weft::frontend::test;
 
 namespace {
 
-std::vector<float> product(const std::vector<float>& a, bool transpose_a, const std::vector<float>& b, bool transpose_b, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+std::vector<float> product(const std::vector<float>& a, bool transpose_a, const std::vector<float>& b, bool transpose_b,
+                           std::int64_t rows, std::int64_t inner, std::int64_t columns) {
     std::vector<float> y;
     for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j) {
@@ -38,7 +39,8 @@ TEST_CASE("Gemm equals its definition for either constant side, every transposit
         const auto beta = static_cast<float>(random.between(0, 2));
         const Shape a_shape = transpose_a ? Shape{k, m} : Shape{m, k};
         const Shape b_shape = transpose_b ? Shape{n, k} : Shape{k, n};
-        const Shape c_shape = std::vector<Shape>{{}, {1}, {n}, {1, n}, {m, 1}, {m, n}}[static_cast<std::size_t>(random.between(0, 5))];
+        const Shape c_shape =
+            std::vector<Shape>{{}, {1}, {n}, {1, n}, {m, 1}, {m, n}}[static_cast<std::size_t>(random.between(0, 5))];
         const bool with_c = random.between(0, 4) != 0;
         const bool constant_c = random.between(0, 2) != 0;
         std::int64_t c_count = 1;
@@ -48,11 +50,14 @@ TEST_CASE("Gemm equals its definition for either constant side, every transposit
         const auto c = random.values(c_count);
         ModelBuilder model;
         std::vector<HostTensor> inputs;
-        if (constant_b) model.input("a", a_shape), model.weight("b", b_shape, b), inputs.push_back(tensor(a_shape, a));
-        else model.weight("a", a_shape, a), model.input("b", b_shape), inputs.push_back(tensor(b_shape, b));
+        if (constant_b)
+            model.input("a", a_shape), model.weight("b", b_shape, b), inputs.push_back(tensor(a_shape, a));
+        else
+            model.weight("a", a_shape, a), model.input("b", b_shape), inputs.push_back(tensor(b_shape, b));
         if (with_c && constant_c) model.weight("c", c_shape, c);
         if (with_c && !constant_c) model.input("c", c_shape), inputs.push_back(tensor(c_shape, c));
-        auto& node = model.node("Gemm", with_c ? std::vector<std::string>{"a", "b", "c"} : std::vector<std::string>{"a", "b"}, {"y"});
+        auto& node =
+            model.node("Gemm", with_c ? std::vector<std::string>{"a", "b", "c"} : std::vector<std::string>{"a", "b"}, {"y"});
         set_int(node, "transA", transpose_a ? 1 : 0);
         set_int(node, "transB", transpose_b ? 1 : 0);
         set_float(node, "alpha", alpha);
@@ -65,7 +70,8 @@ TEST_CASE("Gemm equals its definition for either constant side, every transposit
             for (std::int64_t j = 0; j < n; ++j) {
                 float& value = expected[static_cast<std::size_t>(i * n + j)];
                 value *= alpha;
-                if (with_c) value += beta * c[static_cast<std::size_t>((c_rows == 1 ? 0 : i) * c_columns + (c_columns == 1 ? 0 : j))];
+                if (with_c)
+                    value += beta * c[static_cast<std::size_t>((c_rows == 1 ? 0 : i) * c_columns + (c_columns == 1 ? 0 : j))];
             }
         const HostTensor y = model.run_one(inputs);
         CHECK(Shape(y.dims.begin(), y.dims.end()) == Shape{m, n});
@@ -114,8 +120,10 @@ TEST_CASE("MatMul with a constant side, for ranks one to four on either side") {
                 const auto a = random.values(count(a_shape));
                 const auto b = random.values(count(b_shape));
                 ModelBuilder model;
-                if (constant_a) model.weight("a", a_shape, a), model.input("b", b_shape);
-                else model.input("a", a_shape), model.weight("b", b_shape, b);
+                if (constant_a)
+                    model.weight("a", a_shape, a), model.input("b", b_shape);
+                else
+                    model.input("a", a_shape), model.weight("b", b_shape, b);
                 model.node("MatMul", {"a", "b"}, {"y"});
                 model.output("y");
                 // The definition: matrices of the broadcast stack, vectors as a row or a column that is dropped again.
@@ -127,13 +135,17 @@ TEST_CASE("MatMul with a constant side, for ranks one to four on either side") {
                 for (std::int64_t s = 0; s < std::max(a_stack, b_stack); ++s) {
                     const auto a_begin = a.begin() + (a_stack == 1 ? 0 : s) * rows * k;
                     const auto b_begin = b.begin() + (b_stack == 1 ? 0 : s) * columns * k;
-                    const auto part = product({a_begin, a_begin + rows * k}, false, {b_begin, b_begin + columns * k}, false, rows, k, columns);
+                    const auto part = product({a_begin, a_begin + rows * k}, false, {b_begin, b_begin + columns * k}, false,
+                                              rows, k, columns);
                     expected.insert(expected.end(), part.begin(), part.end());
                 }
                 Shape shape;
                 const std::size_t stack_rank = std::max<std::size_t>({a_rank, b_rank, 2}) - 2;
                 for (std::size_t d = 0; d < stack_rank; ++d) {
-                    const auto dim = [&](const Shape& from) { return from.size() >= 2 && d + from.size() >= stack_rank + 2 ? from[d + from.size() - stack_rank - 2] : 1; };
+                    const auto dim = [&](const Shape& from) {
+                        return from.size() >= 2 && d + from.size() >= stack_rank + 2 ? from[d + from.size() - stack_rank - 2]
+                                                                                     : 1;
+                    };
                     shape.push_back(std::max(dim(a_shape), dim(b_shape)));
                 }
                 if (a_rank > 1) shape.push_back(rows);

@@ -43,8 +43,10 @@ void ModelBuilder::input(const std::string& name, const Shape& shape, const std:
     tensor_type->mutable_shape();
     for (std::size_t k = 0; k < shape.size(); ++k) {
         auto* dim = tensor_type->mutable_shape()->add_dim();
-        if (k < symbols.size() && !symbols[k].empty()) dim->set_dim_param(symbols[k]);
-        else if (shape[k] >= 0) dim->set_dim_value(shape[k]);
+        if (k < symbols.size() && !symbols[k].empty())
+            dim->set_dim_param(symbols[k]);
+        else if (shape[k] >= 0)
+            dim->set_dim_value(shape[k]);
     }
 }
 
@@ -70,7 +72,8 @@ void ModelBuilder::integers(const std::string& name, const std::vector<std::int6
     for (const std::int64_t value : values) initializer->add_int64_data(value);
 }
 
-onnx::NodeProto& ModelBuilder::node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, const std::string& name) {
+onnx::NodeProto& ModelBuilder::node(const std::string& op, const std::vector<std::string>& inputs,
+                                    const std::vector<std::string>& outputs, const std::string& name) {
     auto* result = graph().add_node();
     result->set_op_type(op);
     result->set_name(name);
@@ -84,7 +87,8 @@ std::string ModelBuilder::bytes() const { return model_.SerializeAsString(); }
 namespace {
 
 ImportedModel import_into(const std::string& bytes, const FrontendOptions& options, BlobStore& store) {
-    ImportedModel imported = import_model(std::as_bytes(std::span(bytes)), options, [&](std::span<const std::byte> raw) { return store.put(raw); });
+    ImportedModel imported =
+        import_model(std::as_bytes(std::span(bytes)), options, [&](std::span<const std::byte> raw) { return store.put(raw); });
     validate<Graph>(view(imported.graph), "imported graph");
     return imported;
 }
@@ -132,9 +136,15 @@ onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const std::string& na
 
 }  // namespace
 
-void set_int(onnx::NodeProto& node, const std::string& name, std::int64_t value) { add_attribute(node, name, onnx::AttributeProto::INT).set_i(value); }
-void set_float(onnx::NodeProto& node, const std::string& name, float value) { add_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value); }
-void set_text(onnx::NodeProto& node, const std::string& name, const std::string& value) { add_attribute(node, name, onnx::AttributeProto::STRING).set_s(value); }
+void set_int(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
+    add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+}
+void set_float(onnx::NodeProto& node, const std::string& name, float value) {
+    add_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+}
+void set_text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
+    add_attribute(node, name, onnx::AttributeProto::STRING).set_s(value);
+}
 
 void set_ints(onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values) {
     auto& attribute = add_attribute(node, name, onnx::AttributeProto::INTS);

@@ -49,7 +49,8 @@ public:
     void output(const std::string& name, int type = 1);
     void weight(const std::string& name, const Shape& shape, const std::vector<float>& values);
     void integers(const std::string& name, const std::vector<std::int64_t>& values);
-    onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, const std::string& name = {});
+    onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& outputs, const std::string& name = {});
 
     [[nodiscard]] std::string bytes() const;
     [[nodiscard]] ImportedModel import(const FrontendOptions& options = {}) const;

@@ -74,8 +74,8 @@ TEST_CASE("Every unsupported node is listed in one run, also behind other unsupp
     model.output("y");
     const std::string text = model.failure(ExitStatus::refused);
     CHECK(contains(text, "4 of the model's nodes are not supported"));
-    for (const char* part : {"'recurrent' (LSTM): the operator is not supported", "'product' (Gemm): both sides", "'sums' (CumSum)",
-                             "'custom' (CustomThing): the operator belongs to the domain 'org.example'"}) {
+    for (const char* part : {"'recurrent' (LSTM): the operator is not supported", "'product' (Gemm): both sides",
+                             "'sums' (CumSum)", "'custom' (CustomThing): the operator belongs to the domain 'org.example'"}) {
         CHECK(contains(text, part));
     }
     CHECK(!contains(text, "'fine'"));
@@ -225,7 +225,9 @@ TEST_CASE("Operator sets out of range, constant outputs, and bytes that are no m
     const std::string whole = two_layers().bytes();
     for (std::size_t length = 0; length < whole.size(); length += 7) {
         const std::string cut = whole.substr(0, length);
-        CHECK_THROWS_AS(static_cast<void>(import_model(std::as_bytes(std::span(cut)), {}, [](auto bytes) { return hash_bytes(bytes); })), Failure);
+        CHECK_THROWS_AS(
+            static_cast<void>(import_model(std::as_bytes(std::span(cut)), {}, [](auto bytes) { return hash_bytes(bytes); })),
+            Failure);
     }
 }
 
@@ -248,5 +250,6 @@ TEST_CASE("Half precision weights become the same values in single precision") {
 TEST_CASE("A tensor whose data do not fit its shape is bad input") {
     ModelBuilder model = two_layers();
     model.graph().mutable_initializer(0)->mutable_raw_data()->pop_back();
-    CHECK(contains(model.failure(ExitStatus::bad_input), "initializer 'w0': a tensor of shape [4, 2, 3, 3] and type float needs 288 bytes, but 287 are stored"));
+    CHECK(contains(model.failure(ExitStatus::bad_input),
+                   "initializer 'w0': a tensor of shape [4, 2, 3, 3] and type float needs 288 bytes, but 287 are stored"));
 }

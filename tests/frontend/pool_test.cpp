@@ -50,7 +50,8 @@ Axis random_axis(Random& random, bool ceil_mode, const std::string& auto_pad) {
     }
 }
 
-std::vector<float> pool(const std::vector<float>& x, bool maximum, bool count_padding, std::int64_t channels, const Axis& h, const Axis& v) {
+std::vector<float> pool(const std::vector<float>& x, bool maximum, bool count_padding, std::int64_t channels, const Axis& h,
+                        const Axis& v) {
     std::vector<float> y;
     for (std::int64_t c = 0; c < channels; ++c)
         for (std::int64_t i = 0; i < h.out; ++i)
@@ -84,7 +85,8 @@ TEST_CASE("Pooling equals its definition: ceil_mode, padding counted or not, dil
         const bool ceil_mode = random.between(0, 1) == 0;
         const bool count_padding = random.between(0, 1) == 0;
         const bool plane = random.between(0, 3) != 0;
-        const std::string auto_pad = std::vector<std::string>{"NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER"}[static_cast<std::size_t>(random.between(0, 3))];
+        const std::string auto_pad = std::vector<std::string>{"NOTSET", "NOTSET", "SAME_UPPER",
+                                                              "SAME_LOWER"}[static_cast<std::size_t>(random.between(0, 3))];
         const Axis h = random_axis(random, ceil_mode, auto_pad);
         const Axis v = plane ? random_axis(random, ceil_mode, auto_pad) : Axis{};
         CAPTURE(trial);
@@ -96,8 +98,11 @@ TEST_CASE("Pooling equals its definition: ceil_mode, padding counted or not, dil
         set_ints(node, "kernel_shape", each([](const Axis& a) { return a.kernel; }));
         set_ints(node, "strides", each([](const Axis& a) { return a.stride; }));
         set_ints(node, "dilations", each([](const Axis& a) { return a.dilation; }));
-        if (auto_pad == "NOTSET") set_ints(node, "pads", plane ? Shape{h.pad_begin, v.pad_begin, h.pad_end, v.pad_end} : Shape{h.pad_begin, h.pad_end});
-        else set_text(node, "auto_pad", auto_pad);
+        if (auto_pad == "NOTSET")
+            set_ints(node, "pads",
+                     plane ? Shape{h.pad_begin, v.pad_begin, h.pad_end, v.pad_end} : Shape{h.pad_begin, h.pad_end});
+        else
+            set_text(node, "auto_pad", auto_pad);
         set_int(node, "ceil_mode", ceil_mode ? 1 : 0);
         if (!maximum) set_int(node, "count_include_pad", count_padding ? 1 : 0);
         model.output("y");

@@ -83,7 +83,11 @@ TEST_CASE("A good graph passes; every single wrong value of its structure is fou
         {"output outside", [](GraphColumns& g) { g.outputs[0] = 100000; }},
         {"missing output", [](GraphColumns& g) { g.outputs.clear(); }},
         {"dropped node", [](GraphColumns& g) { g.nodes.erase(g.nodes.begin() + 3); }},
-        {"reshape loses elements", [](GraphColumns& g) { g.nodes[2].kind = static_cast<std::uint32_t>(OperatorKind::Reshape), g.nodes[3].kind = static_cast<std::uint32_t>(OperatorKind::Relu); }},
+        {"reshape loses elements",
+         [](GraphColumns& g) {
+             g.nodes[2].kind = static_cast<std::uint32_t>(OperatorKind::Reshape),
+             g.nodes[3].kind = static_cast<std::uint32_t>(OperatorKind::Relu);
+         }},
     };
     for (const auto& mutation : mutations) {
         CAPTURE(mutation.first);

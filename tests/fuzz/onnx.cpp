@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const auto options = fuzz_options();
     weft::frontend::ImportedModel imported;
     try {
-        imported = weft::frontend::import_model(std::as_bytes(std::span(data, size)), options, [](auto bytes) { return weft::hash_bytes(bytes); });
+        imported = weft::frontend::import_model(std::as_bytes(std::span(data, size)), options,
+                                                [](auto bytes) { return weft::hash_bytes(bytes); });
     } catch (const weft::Failure& failure) {
         if (failure.status() == weft::ExitStatus::bug) std::abort();
         return 0;

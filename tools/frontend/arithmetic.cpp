@@ -34,7 +34,8 @@ private:
 };
 
 template <class T, class R, class F>
-std::vector<R> broadcast_apply(std::span<const T> a, const Shape& a_shape, std::span<const T> b, const Shape& b_shape, const Shape& out, F&& f) {
+std::vector<R> broadcast_apply(std::span<const T> a, const Shape& a_shape, std::span<const T> b, const Shape& b_shape,
+                               const Shape& out, F&& f) {
     std::vector<R> result(static_cast<std::size_t>(elem_count(out)));
     BroadcastIndex left(a_shape, out);
     BroadcastIndex right(b_shape, out);
@@ -56,23 +57,35 @@ std::int64_t binary_i64(OperatorKind kind, std::int64_t a, std::int64_t b) {
     const auto x = static_cast<std::uint64_t>(a);
     const auto y = static_cast<std::uint64_t>(b);
     switch (kind) {
-        case OperatorKind::Add: return static_cast<std::int64_t>(x + y);
-        case OperatorKind::Sub: return static_cast<std::int64_t>(x - y);
-        case OperatorKind::Mul: return static_cast<std::int64_t>(x * y);
-        case OperatorKind::Div: return divide(a, b);
-        case OperatorKind::Max: return std::max(a, b);
-        default: return std::min(a, b);
+        case OperatorKind::Add:
+            return static_cast<std::int64_t>(x + y);
+        case OperatorKind::Sub:
+            return static_cast<std::int64_t>(x - y);
+        case OperatorKind::Mul:
+            return static_cast<std::int64_t>(x * y);
+        case OperatorKind::Div:
+            return divide(a, b);
+        case OperatorKind::Max:
+            return std::max(a, b);
+        default:
+            return std::min(a, b);
     }
 }
 
 double binary_f64(OperatorKind kind, double a, double b) {
     switch (kind) {
-        case OperatorKind::Add: return a + b;
-        case OperatorKind::Sub: return a - b;
-        case OperatorKind::Mul: return a * b;
-        case OperatorKind::Div: return a / b;
-        case OperatorKind::Max: return std::max(a, b);
-        default: return std::min(a, b);
+        case OperatorKind::Add:
+            return a + b;
+        case OperatorKind::Sub:
+            return a - b;
+        case OperatorKind::Mul:
+            return a * b;
+        case OperatorKind::Div:
+            return a / b;
+        case OperatorKind::Max:
+            return std::max(a, b);
+        default:
+            return std::min(a, b);
     }
 }
 
@@ -83,53 +96,89 @@ void require_same_type(const Constant& a, const Constant& b) {
 template <class F>
 bool compare(CompareFunction function, F a, F b) {
     switch (function) {
-        case CompareFunction::equal: return a == b;
-        case CompareFunction::less: return a < b;
-        case CompareFunction::less_or_equal: return a <= b;
-        case CompareFunction::greater: return a > b;
-        case CompareFunction::greater_or_equal: return a >= b;
-        case CompareFunction::logical_and: return a != 0 && b != 0;
-        case CompareFunction::logical_or: return a != 0 || b != 0;
-        case CompareFunction::logical_xor: return (a != 0) != (b != 0);
+        case CompareFunction::equal:
+            return a == b;
+        case CompareFunction::less:
+            return a < b;
+        case CompareFunction::less_or_equal:
+            return a <= b;
+        case CompareFunction::greater:
+            return a > b;
+        case CompareFunction::greater_or_equal:
+            return a >= b;
+        case CompareFunction::logical_and:
+            return a != 0 && b != 0;
+        case CompareFunction::logical_or:
+            return a != 0 || b != 0;
+        case CompareFunction::logical_xor:
+            return (a != 0) != (b != 0);
     }
     return false;
 }
 
 double unary_f64(UnaryFunction function, double a) {
     switch (function) {
-        case UnaryFunction::negate: return -a;
-        case UnaryFunction::absolute: return std::fabs(a);
-        case UnaryFunction::floor: return std::floor(a);
-        case UnaryFunction::ceil: return std::ceil(a);
-        case UnaryFunction::round: return std::nearbyint(a);
-        case UnaryFunction::sqrt: return std::sqrt(a);
-        case UnaryFunction::exp: return std::exp(a);
-        case UnaryFunction::log: return std::log(a);
-        case UnaryFunction::reciprocal: return 1 / a;
-        case UnaryFunction::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-        case UnaryFunction::logical_not: return a == 0 ? 1 : 0;
+        case UnaryFunction::negate:
+            return -a;
+        case UnaryFunction::absolute:
+            return std::fabs(a);
+        case UnaryFunction::floor:
+            return std::floor(a);
+        case UnaryFunction::ceil:
+            return std::ceil(a);
+        case UnaryFunction::round:
+            return std::nearbyint(a);
+        case UnaryFunction::sqrt:
+            return std::sqrt(a);
+        case UnaryFunction::exp:
+            return std::exp(a);
+        case UnaryFunction::log:
+            return std::log(a);
+        case UnaryFunction::reciprocal:
+            return 1 / a;
+        case UnaryFunction::sign:
+            return a > 0 ? 1 : a < 0 ? -1 : 0;
+        case UnaryFunction::logical_not:
+            return a == 0 ? 1 : 0;
     }
     return a;
 }
 
 std::int64_t unary_i64(UnaryFunction function, std::int64_t a) {
     switch (function) {
-        case UnaryFunction::negate: return binary_i64(OperatorKind::Sub, 0, a);
-        case UnaryFunction::absolute: return a < 0 ? binary_i64(OperatorKind::Sub, 0, a) : a;
-        case UnaryFunction::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-        case UnaryFunction::logical_not: return a == 0 ? 1 : 0;
-        case UnaryFunction::floor: case UnaryFunction::ceil: case UnaryFunction::round: return a;
-        default: bad_input("this function is not defined on integers");
+        case UnaryFunction::negate:
+            return binary_i64(OperatorKind::Sub, 0, a);
+        case UnaryFunction::absolute:
+            return a < 0 ? binary_i64(OperatorKind::Sub, 0, a) : a;
+        case UnaryFunction::sign:
+            return a > 0 ? 1 : a < 0 ? -1 : 0;
+        case UnaryFunction::logical_not:
+            return a == 0 ? 1 : 0;
+        case UnaryFunction::floor:
+        case UnaryFunction::ceil:
+        case UnaryFunction::round:
+            return a;
+        default:
+            bad_input("this function is not defined on integers");
     }
 }
 
 template <class T>
 void reduce_into(ReduceFunction function, T& sum, T value, bool first) {
     switch (function) {
-        case ReduceFunction::sum: case ReduceFunction::mean: sum = first ? value : sum + value; return;
-        case ReduceFunction::product: sum = first ? value : sum * value; return;
-        case ReduceFunction::minimum: sum = first ? value : std::min(sum, value); return;
-        case ReduceFunction::maximum: sum = first ? value : std::max(sum, value); return;
+        case ReduceFunction::sum:
+        case ReduceFunction::mean:
+            sum = first ? value : sum + value;
+            return;
+        case ReduceFunction::product:
+            sum = first ? value : sum * value;
+            return;
+        case ReduceFunction::minimum:
+            sum = first ? value : std::min(sum, value);
+            return;
+        case ReduceFunction::maximum:
+            sum = first ? value : std::max(sum, value);
+            return;
     }
 }
 
@@ -160,13 +209,14 @@ Constant compute_binary(OperatorKind kind, const Constant& a, const Constant& b,
                                                             [&](double x, double y) { return binary_f64(kind, x, y); });
         return from_f64(a.type, out, values);
     }
-    const auto values = broadcast_apply<std::int64_t, std::int64_t>(as_i64(a), a.shape, as_i64(b), b.shape, out,
-                                                                    [&](std::int64_t x, std::int64_t y) { return binary_i64(kind, x, y); });
+    const auto values = broadcast_apply<std::int64_t, std::int64_t>(
+        as_i64(a), a.shape, as_i64(b), b.shape, out, [&](std::int64_t x, std::int64_t y) { return binary_i64(kind, x, y); });
     return from_i64(a.type, out, values);
 }
 
 Constant compute_unary(UnaryFunction function, const Constant& a) {
-    if (a.splat && a.shape != Shape{1} && elem_count(a.shape) > 0) return make_splat(compute_unary(function, make_splat(a, {1})), a.shape);
+    if (a.splat && a.shape != Shape{1} && elem_count(a.shape) > 0)
+        return make_splat(compute_unary(function, make_splat(a, {1})), a.shape);
     if (is_floating(a.type)) {
         auto values = as_f64(a);
         for (double& value : values) value = unary_f64(function, value);
@@ -184,8 +234,9 @@ Constant compute_compare(CompareFunction function, const Constant& a, const Cons
         values = broadcast_apply<double, std::int64_t>(as_f64(a), a.shape, as_f64(b), b.shape, out,
                                                        [&](double x, double y) { return compare(function, x, y) ? 1 : 0; });
     } else {
-        values = broadcast_apply<std::int64_t, std::int64_t>(as_i64(a), a.shape, as_i64(b), b.shape, out,
-                                                             [&](std::int64_t x, std::int64_t y) { return compare(function, x, y) ? 1 : 0; });
+        values = broadcast_apply<std::int64_t, std::int64_t>(
+            as_i64(a), a.shape, as_i64(b), b.shape, out,
+            [&](std::int64_t x, std::int64_t y) { return compare(function, x, y) ? 1 : 0; });
     }
     return from_i64(type_bool, out, values);
 }
@@ -206,11 +257,12 @@ Constant compute_modulo(const Constant& a, const Constant& b, bool truncated, co
                                                             [](double x, double y) { return std::fmod(x, y); });
         return from_f64(a.type, out, values);
     }
-    const auto values = broadcast_apply<std::int64_t, std::int64_t>(as_i64(a), a.shape, as_i64(b), b.shape, out, [&](std::int64_t x, std::int64_t y) {
-        if (y == 0) bad_input("integer division by zero in a constant");
-        const std::int64_t rest = y == -1 ? 0 : x % y;
-        return !truncated && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-    });
+    const auto values = broadcast_apply<std::int64_t, std::int64_t>(
+        as_i64(a), a.shape, as_i64(b), b.shape, out, [&](std::int64_t x, std::int64_t y) {
+            if (y == 0) bad_input("integer division by zero in a constant");
+            const std::int64_t rest = y == -1 ? 0 : x % y;
+            return !truncated && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+        });
     return from_i64(a.type, out, values);
 }
 
@@ -226,18 +278,21 @@ Constant compute_where(const Constant& condition, const Constant& a, const Const
     if (is_floating(a.type)) {
         return from_f64(a.type, out, broadcast_apply<double, double>(as_f64(a), a.shape, as_f64(b), b.shape, out, choose));
     }
-    return from_i64(a.type, out, broadcast_apply<std::int64_t, std::int64_t>(as_i64(a), a.shape, as_i64(b), b.shape, out, choose));
+    return from_i64(a.type, out,
+                    broadcast_apply<std::int64_t, std::int64_t>(as_i64(a), a.shape, as_i64(b), b.shape, out, choose));
 }
 
 Constant compute_cast(const Constant& a, std::int32_t type) {
     if (a.type == type) return a;
-    if (a.splat && a.shape != Shape{1} && elem_count(a.shape) > 0) return make_splat(compute_cast(make_splat(a, {1}), type), a.shape);
+    if (a.splat && a.shape != Shape{1} && elem_count(a.shape) > 0)
+        return make_splat(compute_cast(make_splat(a, {1}), type), a.shape);
     if (is_floating(type)) return from_f64(type, a.shape, as_f64(a));
     if (!is_floating(a.type)) return from_i64(type, a.shape, as_i64(a));
     const auto values = as_f64(a);
     std::vector<std::int64_t> whole(values.size());
     const bool to_bool = type == type_bool;
-    std::transform(values.begin(), values.end(), whole.begin(), [&](double value) { return to_bool ? std::int64_t{value != 0} : saturated_i64(value); });
+    std::transform(values.begin(), values.end(), whole.begin(),
+                   [&](double value) { return to_bool ? std::int64_t{value != 0} : saturated_i64(value); });
     return from_i64(type, a.shape, whole);
 }
 

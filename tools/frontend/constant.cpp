@@ -45,21 +45,34 @@ std::uint16_t float_to_half(float value) {
 template <class F>
 void with_reader(std::int32_t type, F&& f) {
     switch (type) {
-        case type_float: return f([](const std::byte* at) { return load<float>(at); });
-        case type_double: return f([](const std::byte* at) { return load<double>(at); });
-        case type_float16: return f([](const std::byte* at) { return half_to_float(load<std::uint16_t>(at)); });
+        case type_float:
+            return f([](const std::byte* at) { return load<float>(at); });
+        case type_double:
+            return f([](const std::byte* at) { return load<double>(at); });
+        case type_float16:
+            return f([](const std::byte* at) { return half_to_float(load<std::uint16_t>(at)); });
         case type_bfloat16:
             return f([](const std::byte* at) { return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(at)} << 16U); });
-        case type_uint8: return f([](const std::byte* at) { return load<std::uint8_t>(at); });
-        case type_bool: return f([](const std::byte* at) { return static_cast<std::uint8_t>(load<std::uint8_t>(at) != 0); });
-        case type_int8: return f([](const std::byte* at) { return load<std::int8_t>(at); });
-        case type_uint16: return f([](const std::byte* at) { return load<std::uint16_t>(at); });
-        case type_int16: return f([](const std::byte* at) { return load<std::int16_t>(at); });
-        case type_uint32: return f([](const std::byte* at) { return load<std::uint32_t>(at); });
-        case type_int32: return f([](const std::byte* at) { return load<std::int32_t>(at); });
-        case type_uint64: return f([](const std::byte* at) { return load<std::uint64_t>(at); });
-        case type_int64: return f([](const std::byte* at) { return load<std::int64_t>(at); });
-        default: bad_input("a constant of type {} is used as numbers", type_name(type));
+        case type_uint8:
+            return f([](const std::byte* at) { return load<std::uint8_t>(at); });
+        case type_bool:
+            return f([](const std::byte* at) { return static_cast<std::uint8_t>(load<std::uint8_t>(at) != 0); });
+        case type_int8:
+            return f([](const std::byte* at) { return load<std::int8_t>(at); });
+        case type_uint16:
+            return f([](const std::byte* at) { return load<std::uint16_t>(at); });
+        case type_int16:
+            return f([](const std::byte* at) { return load<std::int16_t>(at); });
+        case type_uint32:
+            return f([](const std::byte* at) { return load<std::uint32_t>(at); });
+        case type_int32:
+            return f([](const std::byte* at) { return load<std::int32_t>(at); });
+        case type_uint64:
+            return f([](const std::byte* at) { return load<std::uint64_t>(at); });
+        case type_int64:
+            return f([](const std::byte* at) { return load<std::int64_t>(at); });
+        default:
+            bad_input("a constant of type {} is used as numbers", type_name(type));
     }
 }
 
@@ -102,11 +115,25 @@ Constant narrowed(std::int32_t type, Shape shape, std::span<const V> values) {
 
 std::size_t element_size(std::int32_t type) {
     switch (type) {
-        case type_uint8: case type_int8: case type_bool: return 1;
-        case type_uint16: case type_int16: case type_float16: case type_bfloat16: return 2;
-        case type_float: case type_int32: case type_uint32: return 4;
-        case type_double: case type_int64: case type_uint64: return 8;
-        default: return 0;
+        case type_uint8:
+        case type_int8:
+        case type_bool:
+            return 1;
+        case type_uint16:
+        case type_int16:
+        case type_float16:
+        case type_bfloat16:
+            return 2;
+        case type_float:
+        case type_int32:
+        case type_uint32:
+            return 4;
+        case type_double:
+        case type_int64:
+        case type_uint64:
+            return 8;
+        default:
+            return 0;
     }
 }
 
@@ -115,8 +142,9 @@ bool is_floating(std::int32_t type) {
 }
 
 const char* type_name(std::int32_t type) {
-    static constexpr const char* names[] = {"undefined", "float",  "uint8",  "int8",   "uint16", "int16",     "int32",      "int64",   "string",
-                                            "bool",      "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
+    static constexpr const char* names[] = {"undefined", "float",  "uint8",     "int8",       "uint16",  "int16",
+                                            "int32",     "int64",  "string",    "bool",       "float16", "double",
+                                            "uint32",    "uint64", "complex64", "complex128", "bfloat16"};
     return type >= 0 && type < static_cast<std::int32_t>(std::size(names)) ? names[type] : "unknown";
 }
 
@@ -142,7 +170,9 @@ std::int64_t saturated_i64(double value) {
 }
 
 Constant make_f32(Shape shape, std::vector<float> values) { return owned(type_float, std::move(shape), std::move(values)); }
-Constant make_i64(Shape shape, std::vector<std::int64_t> values) { return owned(type_int64, std::move(shape), std::move(values)); }
+Constant make_i64(Shape shape, std::vector<std::int64_t> values) {
+    return owned(type_int64, std::move(shape), std::move(values));
+}
 
 Constant from_f64(std::int32_t type, Shape shape, std::span<const double> values) {
     if (type == type_double) return narrowed<double>(type, std::move(shape), values);
@@ -160,15 +190,24 @@ Constant from_i64(std::int32_t type, Shape shape, std::span<const std::int64_t> 
             for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i] != 0 ? 1 : 0;
             return owned(type, std::move(shape), std::move(out));
         }
-        case type_uint8: return narrowed<std::uint8_t>(type, std::move(shape), values);
-        case type_int8: return narrowed<std::int8_t>(type, std::move(shape), values);
-        case type_uint16: return narrowed<std::uint16_t>(type, std::move(shape), values);
-        case type_int16: return narrowed<std::int16_t>(type, std::move(shape), values);
-        case type_uint32: return narrowed<std::uint32_t>(type, std::move(shape), values);
-        case type_int32: return narrowed<std::int32_t>(type, std::move(shape), values);
-        case type_uint64: return narrowed<std::uint64_t>(type, std::move(shape), values);
-        case type_int64: return narrowed<std::int64_t>(type, std::move(shape), values);
-        default: bad_input("constants of type {} cannot be computed", type_name(type));
+        case type_uint8:
+            return narrowed<std::uint8_t>(type, std::move(shape), values);
+        case type_int8:
+            return narrowed<std::int8_t>(type, std::move(shape), values);
+        case type_uint16:
+            return narrowed<std::uint16_t>(type, std::move(shape), values);
+        case type_int16:
+            return narrowed<std::int16_t>(type, std::move(shape), values);
+        case type_uint32:
+            return narrowed<std::uint32_t>(type, std::move(shape), values);
+        case type_int32:
+            return narrowed<std::int32_t>(type, std::move(shape), values);
+        case type_uint64:
+            return narrowed<std::uint64_t>(type, std::move(shape), values);
+        case type_int64:
+            return narrowed<std::int64_t>(type, std::move(shape), values);
+        default:
+            bad_input("constants of type {} cannot be computed", type_name(type));
     }
 }
 
@@ -190,7 +229,8 @@ std::vector<double> as_f64(const Constant& tensor) { return all_as<double>(tenso
 void read_f32(const Constant& tensor, std::int64_t first, std::span<float> out) {
     const std::size_t size = element_size(tensor.type);
     if (tensor.type == type_float && !tensor.splat) {
-        if (!out.empty()) std::memcpy(out.data(), tensor.bytes.data() + static_cast<std::size_t>(first) * size, out.size_bytes());
+        if (!out.empty())
+            std::memcpy(out.data(), tensor.bytes.data() + static_cast<std::size_t>(first) * size, out.size_bytes());
         return;
     }
     with_reader(tensor.type, [&](auto read) {
@@ -242,7 +282,8 @@ Constant remapped(const Constant& tensor, std::span<const std::vector<std::int32
     if (tensor.splat && all_inside) return make_splat(tensor, std::move(shape));
     const std::size_t size = element_size(tensor.type);
     const std::vector<std::int64_t> whole_fill = {saturated_i64(fill)};
-    const Constant filler = is_floating(tensor.type) ? from_f64(tensor.type, {}, std::span(&fill, 1)) : from_i64(tensor.type, {}, whole_fill);
+    const Constant filler =
+        is_floating(tensor.type) ? from_f64(tensor.type, {}, std::span(&fill, 1)) : from_i64(tensor.type, {}, whole_fill);
     const auto in_strides = strides_of(tensor.shape);
     auto out = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(elem_count(shape)) * size);
     std::vector<std::int64_t> index(shape.size(), 0);
@@ -255,7 +296,8 @@ Constant remapped(const Constant& tensor, std::span<const std::vector<std::int32
             inside = inside && mapped >= 0;
             source += mapped * in_strides[axis];
         }
-        const std::byte* from = inside ? tensor.bytes.data() + (tensor.splat ? 0 : static_cast<std::size_t>(source) * size) : filler.bytes.data();
+        const std::byte* from =
+            inside ? tensor.bytes.data() + (tensor.splat ? 0 : static_cast<std::size_t>(source) * size) : filler.bytes.data();
         std::memcpy(out->data() + at, from, size);
         for (std::size_t axis = shape.size(); axis-- > 0;) {
             if (++index[axis] < shape[axis]) break;

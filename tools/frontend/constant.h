@@ -12,8 +12,20 @@ namespace weft::frontend {
 
 /// TensorProto.DataType numbers that weft computes with.
 enum ElementType : std::int32_t {
-    type_float = 1, type_uint8 = 2, type_int8 = 3, type_uint16 = 4, type_int16 = 5, type_int32 = 6, type_int64 = 7, type_string = 8,
-    type_bool = 9, type_float16 = 10, type_double = 11, type_uint32 = 12, type_uint64 = 13, type_bfloat16 = 16
+    type_float = 1,
+    type_uint8 = 2,
+    type_int8 = 3,
+    type_uint16 = 4,
+    type_int16 = 5,
+    type_int32 = 6,
+    type_int64 = 7,
+    type_string = 8,
+    type_bool = 9,
+    type_float16 = 10,
+    type_double = 11,
+    type_uint32 = 12,
+    type_uint64 = 13,
+    type_bfloat16 = 16
 };
 
 /// Bytes per element; 0 for types that weft does not know.
@@ -30,8 +42,8 @@ struct Constant {
     std::int32_t type = 0;
     bool splat = false;
     Shape shape;
-    std::span<const std::byte> bytes;           ///< row-major, little-endian
-    std::shared_ptr<const void> owner;          ///< keeps `bytes` alive; empty where the caller's model does
+    std::span<const std::byte> bytes;   ///< row-major, little-endian
+    std::shared_ptr<const void> owner;  ///< keeps `bytes` alive; empty where the caller's model does
 };
 
 [[nodiscard]] Constant make_f32(Shape shape, std::vector<float> values);
@@ -53,7 +65,8 @@ void read_f32(const Constant& tensor, std::int64_t first, std::span<float> out);
 [[nodiscard]] Constant reshaped(Constant tensor, Shape shape);
 /// out axis k is axis perm[k] of the input.
 [[nodiscard]] Constant permuted(const Constant& tensor, std::span<const std::int64_t> perm);
-/// out[i0, i1, ...] = tensor[map0[i0], map1[i1], ...], the bytes `fill` where an index is -1; an empty map takes the axis whole.
+/// out[i0, i1, ...] = tensor[map0[i0], map1[i1], ...], the bytes `fill` where an index is -1; an empty map takes the axis
+/// whole.
 [[nodiscard]] Constant remapped(const Constant& tensor, std::span<const std::vector<std::int32_t>> maps, double fill);
 [[nodiscard]] Constant concatenated(std::span<const Constant> parts, std::size_t axis);
 

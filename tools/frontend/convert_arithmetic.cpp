@@ -57,7 +57,8 @@ float scalar_input(const NodeContext& context, std::size_t index, const char* wh
 
 void convert_binary(NodeContext& context) {
     if (context.input_count() != 2) bad_input("it has {} inputs instead of 2", context.input_count());
-    if (context.input(0).type != context.input(1).type) bad_input("operands of types {} and {}", type_name(context.input(0).type), type_name(context.input(1).type));
+    if (context.input(0).type != context.input(1).type)
+        bad_input("operands of types {} and {}", type_name(context.input(0).type), type_name(context.input(1).type));
     if (!all_constant(context)) {
         context.require_floating(0);
         context.require_floating(1);
@@ -71,13 +72,16 @@ void convert_variadic(NodeContext& context) {
     ValueId result = context.value(0);
     if (!all_constant(context)) context.require_floating(0);
     for (std::size_t i = 1; i < context.input_count(); ++i) {
-        if (context.input(i).type != context.input(0).type) bad_input("operands of types {} and {}", type_name(context.input(0).type), type_name(context.input(i).type));
+        if (context.input(i).type != context.input(0).type)
+            bad_input("operands of types {} and {}", type_name(context.input(0).type), type_name(context.input(i).type));
         result = context.builder.binary(kind, result, context.value(i));
     }
     if (context.operator_name() == "Mean") {
         context.require_floating(0);
         const auto count = static_cast<double>(context.input_count());
-        const ValueId divisor = context.builder.constant(from_f64(context.builder.is_constant(result) ? context.input(0).type : static_cast<std::int32_t>(type_float), {}, std::span(&count, 1)));
+        const ValueId divisor = context.builder.constant(
+            from_f64(context.builder.is_constant(result) ? context.input(0).type : static_cast<std::int32_t>(type_float), {},
+                     std::span(&count, 1)));
         result = context.builder.binary(OperatorKind::Div, result, divisor);
     }
     context.set_output(result);
@@ -90,11 +94,16 @@ void convert_negate(NodeContext& context) {
 
 void convert_unary_constant(NodeContext& context) {
     static constexpr std::pair<std::string_view, UnaryFunction> functions[] = {
-        {"Abs", UnaryFunction::absolute}, {"Ceil", UnaryFunction::ceil}, {"Exp", UnaryFunction::exp}, {"Floor", UnaryFunction::floor},
-        {"Log", UnaryFunction::log}, {"Neg", UnaryFunction::negate}, {"Not", UnaryFunction::logical_not}, {"Reciprocal", UnaryFunction::reciprocal},
-        {"Round", UnaryFunction::round}, {"Sign", UnaryFunction::sign}, {"Sqrt", UnaryFunction::sqrt}};
+        {"Abs", UnaryFunction::absolute},    {"Ceil", UnaryFunction::ceil},
+        {"Exp", UnaryFunction::exp},         {"Floor", UnaryFunction::floor},
+        {"Log", UnaryFunction::log},         {"Neg", UnaryFunction::negate},
+        {"Not", UnaryFunction::logical_not}, {"Reciprocal", UnaryFunction::reciprocal},
+        {"Round", UnaryFunction::round},     {"Sign", UnaryFunction::sign},
+        {"Sqrt", UnaryFunction::sqrt}};
     const ValueId x = context.value(0);
-    if (!context.builder.is_constant(x)) unsupported("the operator is supported on constants only, and '{}' is computed by the network", context.builder.at(x).name);
+    if (!context.builder.is_constant(x))
+        unsupported("the operator is supported on constants only, and '{}' is computed by the network",
+                    context.builder.at(x).name);
     for (const auto& [name, function] : functions) {
         if (name != context.operator_name()) continue;
         context.builder.charge(context.shape(0), context.input(0).type);
@@ -125,9 +134,10 @@ void convert_power(NodeContext& context) {
 
 void convert_compare(NodeContext& context) {
     static constexpr std::pair<std::string_view, CompareFunction> functions[] = {
-        {"And", CompareFunction::logical_and}, {"Equal", CompareFunction::equal}, {"Greater", CompareFunction::greater},
-        {"GreaterOrEqual", CompareFunction::greater_or_equal}, {"Less", CompareFunction::less}, {"LessOrEqual", CompareFunction::less_or_equal},
-        {"Or", CompareFunction::logical_or}, {"Xor", CompareFunction::logical_xor}};
+        {"And", CompareFunction::logical_and}, {"Equal", CompareFunction::equal},
+        {"Greater", CompareFunction::greater}, {"GreaterOrEqual", CompareFunction::greater_or_equal},
+        {"Less", CompareFunction::less},       {"LessOrEqual", CompareFunction::less_or_equal},
+        {"Or", CompareFunction::logical_or},   {"Xor", CompareFunction::logical_xor}};
     const Constant& a = context.constant_input(0, "operand");
     const Constant& b = context.constant_input(1, "operand");
     const Shape out = broadcast(a.shape, b.shape);
@@ -152,7 +162,8 @@ void convert_where(NodeContext& context) {
     const Shape out = broadcast(broadcast(context.shape(0), context.shape(1)), context.shape(2));
     // A condition that is one value everywhere chooses a whole operand.
     const auto chosen = as_i64(condition);
-    const bool uniform = !chosen.empty() && std::all_of(chosen.begin(), chosen.end(), [&](std::int64_t value) { return value == chosen[0]; });
+    const bool uniform =
+        !chosen.empty() && std::all_of(chosen.begin(), chosen.end(), [&](std::int64_t value) { return value == chosen[0]; });
     if (uniform) {
         const std::size_t pick = chosen[0] != 0 ? 1 : 2;
         if (context.shape(pick) == out) return context.set_output(0, context.value(pick), context.input(pick).type);
@@ -165,11 +176,14 @@ void convert_where(NodeContext& context) {
 
 void convert_activation(NodeContext& context) {
     const std::string& name = context.operator_name();
-    context.set_output(elementwise(context, name == "Relu" ? OperatorKind::Relu : name == "Sigmoid" ? OperatorKind::Sigmoid : OperatorKind::Tanh));
+    context.set_output(elementwise(context, name == "Relu"      ? OperatorKind::Relu
+                                            : name == "Sigmoid" ? OperatorKind::Sigmoid
+                                                                : OperatorKind::Tanh));
 }
 
 void convert_leaky_relu(NodeContext& context) {
-    context.set_output(elementwise(context, OperatorKind::LeakyRelu, {float_attribute(AttributeKey::Alpha, context.float_attribute("alpha", 0.01F))}));
+    context.set_output(elementwise(context, OperatorKind::LeakyRelu,
+                                   {float_attribute(AttributeKey::Alpha, context.float_attribute("alpha", 0.01F))}));
 }
 
 void convert_hard_sigmoid(NodeContext& context) {
@@ -184,7 +198,8 @@ void convert_prelu(NodeContext& context) {
     const ValueId x = activation(context, 0);
     const ValueId slope = as_operand(context, 1);
     if (broadcast(context.shape(0), context.shape(1)) != context.shape(0)) {
-        bad_input("the slope {} does not broadcast to the input {}", shape_text(context.shape(1)), shape_text(context.shape(0)));
+        bad_input("the slope {} does not broadcast to the input {}", shape_text(context.shape(1)),
+                  shape_text(context.shape(0)));
     }
     context.set_output(context.builder.step(OperatorKind::PRelu, {x, slope}, context.shape(0)));
 }
@@ -199,7 +214,9 @@ void convert_clip(NodeContext& context) {
         low = context.float_attribute("min", low);
         high = context.float_attribute("max", high);
     } else {
-        const auto computed = [&](std::size_t index) { return context.has_input(index) && !builder.is_constant(context.value(index)); };
+        const auto computed = [&](std::size_t index) {
+            return context.has_input(index) && !builder.is_constant(context.value(index));
+        };
         if (context.has_input(1) && !computed(1)) low = scalar_input(context, 1, "min");
         if (context.has_input(2) && !computed(2)) high = scalar_input(context, 2, "max");
         // Bounds that the network computes are not Clip's attributes but plain operands.
@@ -212,7 +229,9 @@ void convert_clip(NodeContext& context) {
     if (std::isnan(low) || std::isnan(high)) bad_input("a bound is not a number");
     if (low == -infinity && high == infinity) return context.set_output(x);
     if (low == 0 && high == infinity) return context.set_output(elementwise(context, OperatorKind::Relu));
-    context.set_output(elementwise(context, OperatorKind::Clip, {float_attribute(AttributeKey::Minimum, low), float_attribute(AttributeKey::Maximum, high)}));
+    context.set_output(
+        elementwise(context, OperatorKind::Clip,
+                    {float_attribute(AttributeKey::Minimum, low), float_attribute(AttributeKey::Maximum, high)}));
 }
 
 void convert_softmax(NodeContext& context) {
@@ -228,13 +247,15 @@ void convert_softmax(NodeContext& context) {
     };
     // Before opset 13 all axes from `axis` on are normalised together, as one row of a matrix.
     const std::int64_t columns = elem_count(Shape(in.begin() + static_cast<std::ptrdiff_t>(axis), in.end()));
-    if (!early || (axis < in.size() && columns == in[axis])) return context.set_output(along(x, static_cast<std::int64_t>(axis)));
+    if (!early || (axis < in.size() && columns == in[axis]))
+        return context.set_output(along(x, static_cast<std::int64_t>(axis)));
     const std::int64_t rows = elem_count(in) / columns;
     context.set_output(builder.reshape(along(builder.reshape(x, {rows, columns}), 1), in));
 }
 
 void convert_batch_normalization(NodeContext& context) {
-    if (context.int_attribute("training_mode", 0) != 0 || context.wants_output(1)) unsupported("training mode; only inference is supported");
+    if (context.int_attribute("training_mode", 0) != 0 || context.wants_output(1))
+        unsupported("training mode; only inference is supported");
     if (context.int_attribute("spatial", 1) == 0) unsupported("statistics per position (spatial = 0)");
     const ValueId x = activation(context, 0);
     const Shape in = context.shape(0);
@@ -244,7 +265,8 @@ void convert_batch_normalization(NodeContext& context) {
     std::vector<std::vector<double>> statistics(5);
     for (std::size_t i = 1; i < 5; ++i) {
         const Constant& values = context.constant_input(i, names[i]);
-        if (elem_count(values.shape) != channels) bad_input("{} has the shape {} for {} channels", names[i], shape_text(values.shape), channels);
+        if (elem_count(values.shape) != channels)
+            bad_input("{} has the shape {} for {} channels", names[i], shape_text(values.shape), channels);
         statistics[i] = as_f64(values);
     }
     const auto epsilon = static_cast<double>(context.float_attribute("epsilon", 1e-5F));
@@ -258,8 +280,10 @@ void convert_batch_normalization(NodeContext& context) {
     Shape broadcast_shape(in.size() > 1 ? in.size() - 1 : 1, 1);
     broadcast_shape[0] = channels;
     // A pass folds these into the convolution that precedes.
-    const ValueId scaled = context.builder.binary(OperatorKind::Mul, x, context.builder.constant_f32(broadcast_shape, std::move(factor)));
-    context.set_output(context.builder.binary(OperatorKind::Add, scaled, context.builder.constant_f32(broadcast_shape, std::move(shift))));
+    const ValueId scaled =
+        context.builder.binary(OperatorKind::Mul, x, context.builder.constant_f32(broadcast_shape, std::move(factor)));
+    context.set_output(
+        context.builder.binary(OperatorKind::Add, scaled, context.builder.constant_f32(broadcast_shape, std::move(shift))));
 }
 
 namespace {
@@ -296,8 +320,9 @@ ValueId reduce_activation(Builder& builder, ValueId x, ReduceFunction function, 
     const ValueId rows = plane ? x : builder.reshape(builder.transpose(x, perm), {1, kept, reduced, 1});
     const Shape& shape = builder.shape(rows);
     const OperatorKind kind = function == ReduceFunction::maximum ? OperatorKind::MaxPool : OperatorKind::AveragePool;
-    std::vector<StepAttribute> attributes = {ints_attribute(AttributeKey::Kernel, Shape{shape[2], shape[3]}), ints_attribute(AttributeKey::Strides, Shape{1, 1}),
-                                             ints_attribute(AttributeKey::Pads, Shape{0, 0, 0, 0}), ints_attribute(AttributeKey::Dilations, Shape{1, 1})};
+    std::vector<StepAttribute> attributes = {
+        ints_attribute(AttributeKey::Kernel, Shape{shape[2], shape[3]}), ints_attribute(AttributeKey::Strides, Shape{1, 1}),
+        ints_attribute(AttributeKey::Pads, Shape{0, 0, 0, 0}), ints_attribute(AttributeKey::Dilations, Shape{1, 1})};
     if (kind == OperatorKind::AveragePool) attributes.push_back(ints_attribute(AttributeKey::CountIncludePad, Shape{0}));
     ValueId result = builder.step(kind, {rows}, {1, shape[1], 1, 1}, std::move(attributes));
     if (function == ReduceFunction::sum) result = builder.binary_scalar(OperatorKind::Mul, result, static_cast<float>(reduced));
@@ -314,8 +339,10 @@ void convert_reduce(NodeContext& context) {
     const ReduceFunction function = reduce_function(context.operator_name());
     Shape out;
     for (std::size_t k = 0; k < in.size(); ++k) {
-        if (!axes[k]) out.push_back(in[k]);
-        else if (keep) out.push_back(1);
+        if (!axes[k])
+            out.push_back(in[k]);
+        else if (keep)
+            out.push_back(1);
     }
     if (all_constant(context)) {
         builder.charge(in, context.input(0).type);
@@ -323,7 +350,8 @@ void convert_reduce(NodeContext& context) {
     }
     const ValueId x = activation(context, 0);
     if (std::find(axes.begin(), axes.end(), true) == axes.end()) return context.set_output(x);
-    if (function == ReduceFunction::product || function == ReduceFunction::minimum) unsupported("the operator is supported on constants only, and '{}' is computed by the network", builder.at(x).name);
+    if (function == ReduceFunction::product || function == ReduceFunction::minimum)
+        unsupported("the operator is supported on constants only, and '{}' is computed by the network", builder.at(x).name);
     context.set_output(builder.reshape(reduce_activation(builder, x, function, axes), std::move(out)));
 }
 

@@ -27,7 +27,8 @@ std::int64_t check_operands(const NodeContext& context, bool transposed) {
     const std::int64_t outputs = transposed ? checked_multiply(w[1], group) : w[0];
     if (context.has_input(2)) {
         const Constant& bias = context.constant_input(2, "bias");
-        if (bias.shape != Shape{outputs} || !is_floating(bias.type)) bad_input("the bias {} does not fit {} output channels", shape_text(bias.shape), outputs);
+        if (bias.shape != Shape{outputs} || !is_floating(bias.type))
+            bad_input("the bias {} does not fit {} output channels", shape_text(bias.shape), outputs);
     }
     return group;
 }
@@ -42,12 +43,13 @@ ValueId convolve(Builder& builder, ValueId x, ValueId weight, ValueId bias, cons
     attributes.push_back(ints_attribute(AttributeKey::Group, std::span(&group, 1)));
     std::vector<ValueId> inputs = {x, weight};
     if (!bias.is_none()) inputs.push_back(bias);
-    return builder.step(OperatorKind::Conv, std::move(inputs), {1, builder.shape(weight)[3], window[0].out, window[1].out}, std::move(attributes));
+    return builder.step(OperatorKind::Conv, std::move(inputs), {1, builder.shape(weight)[3], window[0].out, window[1].out},
+                        std::move(attributes));
 }
 
 /// Transposed convolution's axis: zeros between the inputs, then a plain convolution of stride one.
 struct TransposedAxis {
-    std::vector<std::int32_t> map;                   // with padding, cropping and output padding
+    std::vector<std::int32_t> map;  // with padding, cropping and output padding
     WindowAxis window;
 };
 
@@ -79,7 +81,8 @@ Constant mirrored_weight(const Constant& weight, std::int64_t group) {
             for (std::int64_t c = 0; c < inputs; ++c) {
                 for (std::int64_t m = 0; m < group * outputs; ++m) {
                     const std::int64_t channel = m / outputs * inputs + c;
-                    out[at++] = static_cast<float>(source[static_cast<std::size_t>(((channel * outputs + m % outputs) * in[2] + kh) * in[3] + kw)]);
+                    out[at++] = static_cast<float>(
+                        source[static_cast<std::size_t>(((channel * outputs + m % outputs) * in[2] + kh) * in[3] + kw)]);
                 }
             }
         }
@@ -102,7 +105,8 @@ TransposedGeometry transposed_geometry(const NodeContext& context, const Window&
     if (padding.empty()) padding.assign(axes, 0);
     if (pads.size() != 2 * axes || padding.size() != axes) bad_input("pads or output_padding do not fit {} spatial axes", axes);
     // Some writers give the whole shape.
-    if (!wanted.empty() && wanted.size() != axes && wanted.size() != axes + 2) bad_input("output_shape {} does not fit {} spatial axes", shape_text(wanted), axes);
+    if (!wanted.empty() && wanted.size() != axes && wanted.size() != axes + 2)
+        bad_input("output_shape {} does not fit {} spatial axes", shape_text(wanted), axes);
     TransposedGeometry result{Shape(2, 1), Shape(2, 0)};
     for (std::size_t k = 0; k < axes; ++k) {
         const WindowAxis& axis = window[k];
@@ -118,7 +122,8 @@ TransposedGeometry transposed_geometry(const NodeContext& context, const Window&
             const std::int64_t total = std::max<std::int64_t>(0, full - result.out[k]);
             result.pad_begin[k] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
         } else {
-            if (auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty()) bad_input("attribute 'auto_pad' is '{}'", auto_pad);
+            if (auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty())
+                bad_input("attribute 'auto_pad' is '{}'", auto_pad);
             const bool valid = auto_pad == "VALID";
             result.pad_begin[k] = valid ? 0 : pads[k];
             result.out[k] = full - (valid ? 0 : pads[k] + pads[axes + k]);
@@ -140,7 +145,8 @@ void convert_conv(NodeContext& context) {
     if (w.size() == 3) weight = builder.reshape(weight, two_spatial(w));
     weight = builder.permuted_weight(weight, {2, 3, 1, 0});
     const ValueId bias = context.has_input(2) ? context.value(2) : ValueId::none();
-    context.set_output(per_sample_2d(context, context.value(0), [&](ValueId sample) { return convolve(builder, sample, weight, bias, window, group); }));
+    context.set_output(per_sample_2d(context, context.value(0),
+                                     [&](ValueId sample) { return convolve(builder, sample, weight, bias, window, group); }));
 }
 
 void convert_conv_transpose(NodeContext& context) {
@@ -150,11 +156,13 @@ void convert_conv_transpose(NodeContext& context) {
     const Shape w = context.shape(1);
     const std::size_t axes = x.size() - 2;
     const Shape kernel(w.begin() + 2, w.end());
-    if (context.has_attribute("kernel_shape") && context.ints_attribute("kernel_shape") != kernel) bad_input("attribute 'kernel_shape' differs from the weight's {}", shape_text(kernel));
+    if (context.has_attribute("kernel_shape") && context.ints_attribute("kernel_shape") != kernel)
+        bad_input("attribute 'kernel_shape' differs from the weight's {}", shape_text(kernel));
     const Shape strides = spatial_attribute(context, "strides", axes, 1);
     const Shape dilations = spatial_attribute(context, "dilations", axes, 1);
     Window window;
-    for (std::size_t k = 0; k < axes; ++k) window[k] = {.in = x[2 + k], .kernel = kernel[k], .stride = strides[k], .dilation = dilations[k]};
+    for (std::size_t k = 0; k < axes; ++k)
+        window[k] = {.in = x[2 + k], .kernel = kernel[k], .stride = strides[k], .dilation = dilations[k]};
     const TransposedGeometry geometry = transposed_geometry(context, window, axes);
     std::vector<std::vector<std::int32_t>> maps(4);
     for (std::size_t k = 0; k < axes; ++k) {
@@ -163,9 +171,12 @@ void convert_conv_transpose(NodeContext& context) {
         window[k] = axis.window;
     }
     builder.charge(w, type_float);
-    const ValueId weight = builder.constant(mirrored_weight(context.constant_input(1, "weight"), group), builder.at(context.value(1)).name);
+    const ValueId weight =
+        builder.constant(mirrored_weight(context.constant_input(1, "weight"), group), builder.at(context.value(1)).name);
     const ValueId bias = context.has_input(2) ? context.value(2) : ValueId::none();
-    context.set_output(per_sample_2d(context, context.value(0), [&](ValueId sample) { return convolve(builder, builder.remap(sample, maps), weight, bias, window, group); }));
+    context.set_output(per_sample_2d(context, context.value(0), [&](ValueId sample) {
+        return convolve(builder, builder.remap(sample, maps), weight, bias, window, group);
+    }));
 }
 
 }  // namespace weft::frontend

@@ -38,7 +38,8 @@ bool is_computed(const NodeContext& context, std::size_t index) { return !contex
 void require_operands(const NodeContext& context) {
     context.require_floating(0);
     context.require_floating(1);
-    if (is_computed(context, 0) && is_computed(context, 1)) unsupported("both sides are computed by the network; one must be constant");
+    if (is_computed(context, 0) && is_computed(context, 1))
+        unsupported("both sides are computed by the network; one must be constant");
     if (!is_computed(context, 0) && !is_computed(context, 1)) unsupported("both sides are constant");
 }
 
@@ -74,8 +75,10 @@ void convert_matmul(NodeContext& context) {
         Shape out = builder.shape(product);
         if (b_shape.size() == 1) out.pop_back();
         // Leading ones of the constant side may raise the rank.
-        else if (a_shape.size() >= 2) out = with_leading_ones(std::move(out), b_shape.size());
-        else out = with_leading_ones(std::move(out), b_shape.size() - 1);
+        else if (a_shape.size() >= 2)
+            out = with_leading_ones(std::move(out), b_shape.size());
+        else
+            out = with_leading_ones(std::move(out), b_shape.size() - 1);
         return context.set_output(0, builder.reshape(product, std::move(out)), context.input(0).type);
     }
     // A B = (B' A')'
@@ -85,9 +88,12 @@ void convert_matmul(NodeContext& context) {
     const ValueId product = swapped_last_two(builder, linear(builder, columns, weight));
     Shape out = builder.shape(product);
     if (b_shape.size() == 1) out.pop_back();
-    if (a_shape.size() == 1) out.erase(out.end() - (b_shape.size() == 1 ? 1 : 2));
-    else if (b_shape.size() >= 2) out = with_leading_ones(std::move(out), a_shape.size());
-    else out = with_leading_ones(std::move(out), a_shape.size() - 1);
+    if (a_shape.size() == 1)
+        out.erase(out.end() - (b_shape.size() == 1 ? 1 : 2));
+    else if (b_shape.size() >= 2)
+        out = with_leading_ones(std::move(out), a_shape.size());
+    else
+        out = with_leading_ones(std::move(out), a_shape.size() - 1);
     context.set_output(0, builder.reshape(product, std::move(out)), context.input(1).type);
 }
 
@@ -111,7 +117,8 @@ ValueId gemm_bias(NodeContext& context, std::int64_t columns, float beta) {
     if (beta == 1.0F && count == columns) return builder.reshape(c, {columns});
     std::vector<float> values(static_cast<std::size_t>(columns));
     const auto source = as_f64(builder.at(c).constant);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(source[count == 1 ? 0 : i] * static_cast<double>(beta));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(source[count == 1 ? 0 : i] * static_cast<double>(beta));
     return builder.constant_f32({columns}, std::move(values));
 }
 

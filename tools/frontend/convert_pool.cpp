@@ -16,7 +16,8 @@ void require_elements(const WindowAxis& axis) {
             return;
         }
         const std::int64_t tap = ceil_divide(-start, axis.dilation);
-        if (tap >= axis.kernel || start + tap * axis.dilation >= axis.in) unsupported("its first window lies wholly in the padding");
+        if (tap >= axis.kernel || start + tap * axis.dilation >= axis.in)
+            unsupported("its first window lies wholly in the padding");
     }
 }
 
@@ -30,7 +31,8 @@ Shape spatial_shape(const NodeContext& context) {
 ValueId pool(Builder& builder, OperatorKind kind, ValueId x, const Window& window, bool count_padding) {
     auto attributes = window_attributes(window);
     const std::int64_t count = count_padding ? 1 : 0;
-    if (kind == OperatorKind::AveragePool) attributes.push_back(ints_attribute(AttributeKey::CountIncludePad, std::span(&count, 1)));
+    if (kind == OperatorKind::AveragePool)
+        attributes.push_back(ints_attribute(AttributeKey::CountIncludePad, std::span(&count, 1)));
     return builder.step(kind, {x}, {1, builder.shape(x)[1], window[0].out, window[1].out}, std::move(attributes));
 }
 
@@ -59,7 +61,9 @@ void convert_max_pool(NodeContext& context) {
     if (context.wants_output(1)) unsupported("its indices are asked for");
     const Window window = resolve_window(context, spatial_shape(context), {});
     for (const WindowAxis& axis : window) require_elements(axis);
-    context.set_output(per_sample_2d(context, context.value(0), [&](ValueId sample) { return pool(context.builder, OperatorKind::MaxPool, sample, window, false); }));
+    context.set_output(per_sample_2d(context, context.value(0), [&](ValueId sample) {
+        return pool(context.builder, OperatorKind::MaxPool, sample, window, false);
+    }));
 }
 
 void convert_average_pool(NodeContext& context) {

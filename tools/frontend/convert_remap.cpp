@@ -36,7 +36,8 @@ struct SliceArguments {
 
 SliceArguments slice_arguments(const NodeContext& context) {
     const auto list = [&](std::size_t index, const char* name) {
-        return context.opset() >= 10 ? context.ints_input_or_attribute(index, name) : std::optional(context.ints_attribute(name));
+        return context.opset() >= 10 ? context.ints_input_or_attribute(index, name)
+                                     : std::optional(context.ints_attribute(name));
     };
     SliceArguments result;
     result.starts = list(1, "starts").value_or(Shape{});
@@ -92,7 +93,8 @@ void convert_split(NodeContext& context) {
     if (sizes.empty()) {
         const std::int64_t named = context.int_attribute("num_outputs", parts);
         if (named != parts) bad_input("attribute 'num_outputs' is {}, but it has {} outputs", named, parts);
-        if (in[axis] % parts != 0 && !context.has_attribute("num_outputs")) bad_input("axis {} of {} does not split into {} equal parts", axis, shape_text(in), parts);
+        if (in[axis] % parts != 0 && !context.has_attribute("num_outputs"))
+            bad_input("axis {} of {} does not split into {} equal parts", axis, shape_text(in), parts);
         const std::int64_t each = ceil_divide(in[axis], parts);
         for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<std::int64_t>(in[axis] - i * each, 0, each));
     }
@@ -110,7 +112,8 @@ void convert_split(NodeContext& context) {
             Shape out = in;
             out[axis] = sizes[i];
             maps[axis] = counted(context.builder, first, 1, sizes[i]);
-            const ValueId part = elem_count(out) == 0 ? empty_selection(context, out) : context.builder.remap(context.value(0), std::move(maps));
+            const ValueId part =
+                elem_count(out) == 0 ? empty_selection(context, out) : context.builder.remap(context.value(0), std::move(maps));
             context.set_output(i, part, context.input(0).type);
         }
         first += sizes[i];
@@ -137,8 +140,10 @@ double pad_value(const NodeContext& context) {
     const Constant& value = context.constant_input(2, "constant_value");
     if (elem_count(value.shape) != 1) bad_input("constant_value has the shape {}", shape_text(value.shape));
     double result = 0;
-    if (is_floating(value.type)) result = as_f64(value)[0];
-    else result = static_cast<double>(as_i64(value)[0]);
+    if (is_floating(value.type))
+        result = as_f64(value)[0];
+    else
+        result = static_cast<double>(as_i64(value)[0]);
     return result;
 }
 
@@ -146,13 +151,16 @@ double pad_value(const NodeContext& context) {
 
 void convert_pad(NodeContext& context) {
     const Shape in = context.shape(0);
-    const auto listed = context.opset() >= 11 ? context.ints_input_or_attribute(1, "pads") : std::optional(context.ints_attribute("pads"));
+    const auto listed =
+        context.opset() >= 11 ? context.ints_input_or_attribute(1, "pads") : std::optional(context.ints_attribute("pads"));
     const std::string mode = context.text_attribute("mode", "constant");
-    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") bad_input("attribute 'mode' is '{}'", mode);
+    if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+        bad_input("attribute 'mode' is '{}'", mode);
     std::vector<std::int64_t> axes;
     for (std::size_t k = 0; k < in.size(); ++k) axes.push_back(static_cast<std::int64_t>(k));
     if (context.has_input(3)) axes = *context.ints_input_or_attribute(3, "axes");
-    if (!listed || listed->size() != 2 * axes.size()) bad_input("pads {} for {} axes", shape_text(listed.value_or(Shape{})), axes.size());
+    if (!listed || listed->size() != 2 * axes.size())
+        bad_input("pads {} for {} axes", shape_text(listed.value_or(Shape{})), axes.size());
     Maps maps(in.size());
     std::vector<bool> seen(in.size(), false);
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -161,11 +169,13 @@ void convert_pad(NodeContext& context) {
         seen[axis] = true;
         const std::int64_t begin = (*listed)[i];
         const std::int64_t end = (*listed)[axes.size() + i];
-        if (begin > pad_limit || begin < -pad_limit || end > pad_limit || end < -pad_limit) unsupported("pads {}", shape_text(*listed));
+        if (begin > pad_limit || begin < -pad_limit || end > pad_limit || end < -pad_limit)
+            unsupported("pads {}", shape_text(*listed));
         const std::int64_t length = in[axis] + begin + end;
         if (length <= 0) unsupported("pads {} leave nothing of {}", shape_text(*listed), shape_text(in));
         context.builder.check_axis(length);
-        for (std::int64_t at = -begin; at < length - begin; ++at) maps[axis].push_back(static_cast<std::int32_t>(padded_source(mode, at, in[axis])));
+        for (std::int64_t at = -begin; at < length - begin; ++at)
+            maps[axis].push_back(static_cast<std::int32_t>(padded_source(mode, at, in[axis])));
     }
     context.set_output(context.builder.remap(context.value(0), std::move(maps), pad_value(context)));
 }

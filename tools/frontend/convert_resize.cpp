@@ -55,7 +55,9 @@ std::vector<std::int32_t> axis_map(const ResizeAxis& axis, const std::string& co
     const bool crops = coordinates == "tf_crop_and_resize";
     for (std::int64_t i = 0; i < axis.out; ++i) {
         // Single precision must not invent coordinates where input and output coincide.
-        const float at = axis.in == axis.out && axis.scale == 1 && !crops ? static_cast<float>(i) : original_coordinate(coordinates, axis, static_cast<float>(i));
+        const float at = axis.in == axis.out && axis.scale == 1 && !crops
+                             ? static_cast<float>(i)
+                             : original_coordinate(coordinates, axis, static_cast<float>(i));
         const bool outside = crops && (at < 0 || at > static_cast<float>(axis.in - 1));
         const float position = std::clamp(nearest(rounding, at, axis.scale < 1), 0.0F, static_cast<float>(axis.in - 1));
         map.push_back(outside || std::isnan(position) ? -1 : static_cast<std::int32_t>(position));
@@ -75,10 +77,12 @@ void apply_aspect_ratio(const std::string& policy, std::vector<ResizeAxis>& axes
     if (policy == "stretch") return;
     if (policy != "not_larger" && policy != "not_smaller") bad_input("attribute 'keep_aspect_ratio_policy' is '{}'", policy);
     float scale = axes[listed[0]].scale;
-    for (const std::size_t axis : listed) scale = policy == "not_larger" ? std::min(scale, axes[axis].scale) : std::max(scale, axes[axis].scale);
+    for (const std::size_t axis : listed)
+        scale = policy == "not_larger" ? std::min(scale, axes[axis].scale) : std::max(scale, axes[axis].scale);
     for (const std::size_t axis : listed) {
         axes[axis].scale = scale;
-        axes[axis].out = std::max<std::int64_t>(1, std::llround(static_cast<double>(scale * static_cast<float>(axes[axis].in))));
+        axes[axis].out =
+            std::max<std::int64_t>(1, std::llround(static_cast<double>(scale * static_cast<float>(axes[axis].in))));
     }
 }
 
@@ -88,7 +92,8 @@ std::vector<std::size_t> listed_axes(const NodeContext& context, std::size_t ran
         for (const std::int64_t axis : context.ints_attribute("axes")) listed.push_back(context.axis(axis, rank));
         auto sorted = listed;
         std::sort(sorted.begin(), sorted.end());
-        if (listed.empty() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) bad_input("attribute 'axes' names no axis or one twice");
+        if (listed.empty() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+            bad_input("attribute 'axes' names no axis or one twice");
     } else {
         for (std::size_t k = 0; k < rank; ++k) listed.push_back(k);
     }
@@ -103,8 +108,10 @@ std::vector<ResizeAxis> resize_axes(const NodeContext& context, const std::vecto
     std::vector<ResizeAxis> axes(in.size());
     for (std::size_t k = 0; k < in.size(); ++k) axes[k] = {.in = in[k], .out = in[k]};
     std::vector<float> scales;
-    if (early && context.has_attribute("scales")) scales = context.floats_attribute("scales");
-    else if (context.has_input(scales_index)) scales = floats_of(context, scales_index, "scales");
+    if (early && context.has_attribute("scales"))
+        scales = context.floats_attribute("scales");
+    else if (context.has_input(scales_index))
+        scales = floats_of(context, scales_index, "scales");
     if (!scales.empty()) {
         if (scales.size() != listed.size()) bad_input("{} scales for {} axes", scales.size(), listed.size());
         for (std::size_t i = 0; i < listed.size(); ++i) {
@@ -145,12 +152,14 @@ void read_region(const NodeContext& context, std::vector<ResizeAxis>& axes, cons
 void convert_resize(NodeContext& context) {
     const bool early = context.opset() < 11 || context.operator_name() == "Upsample";
     const std::string mode = context.text_attribute("mode", "nearest");
-    const std::string coordinates = early ? "asymmetric" : context.text_attribute("coordinate_transformation_mode", "half_pixel");
+    const std::string coordinates =
+        early ? "asymmetric" : context.text_attribute("coordinate_transformation_mode", "half_pixel");
     const std::string rounding = early ? "simple" : context.text_attribute("nearest_mode", "round_prefer_floor");
     const auto listed = listed_axes(context, context.shape(0).size());
     auto axes = resize_axes(context, listed);
     const bool crops = coordinates == "tf_crop_and_resize";
-    const bool same = std::all_of(axes.begin(), axes.end(), [](const ResizeAxis& axis) { return axis.in == axis.out && axis.scale == 1; });
+    const bool same =
+        std::all_of(axes.begin(), axes.end(), [](const ResizeAxis& axis) { return axis.in == axis.out && axis.scale == 1; });
     if (same && !crops) return context.set_output(context.value(0));
     if (mode != "nearest") unsupported("mode '{}'; only 'nearest' is supported", mode);
     if (crops) read_region(context, axes, listed);

@@ -15,7 +15,8 @@ std::vector<std::size_t> distinct_axes(const NodeContext& context, const std::ve
     std::vector<std::size_t> result;
     for (const std::int64_t axis : axes) result.push_back(context.axis(axis, rank));
     std::sort(result.begin(), result.end());
-    if (std::adjacent_find(result.begin(), result.end()) != result.end()) bad_input("an axis is named twice in {}", shape_text(axes));
+    if (std::adjacent_find(result.begin(), result.end()) != result.end())
+        bad_input("an axis is named twice in {}", shape_text(axes));
     return result;
 }
 
@@ -28,11 +29,12 @@ void set_constant(NodeContext& context, Constant constant) {
 
 void convert_constant(NodeContext& context) {
     if (auto tensor = context.tensor_attribute("value")) return set_constant(context, std::move(*tensor));
-    if (context.has_attribute("value_float")) return set_constant(context, make_f32({}, {context.float_attribute("value_float", 0)}));
+    if (context.has_attribute("value_float"))
+        return set_constant(context, make_f32({}, {context.float_attribute("value_float", 0)}));
     if (context.has_attribute("value_int")) return set_constant(context, make_i64({}, {context.int_attribute("value_int", 0)}));
     if (context.has_attribute("value_floats")) {
         auto values = context.floats_attribute("value_floats");
-        const Shape shape = {static_cast<std::int64_t>(values.size())};   // before the move: arguments have no order
+        const Shape shape = {static_cast<std::int64_t>(values.size())};  // before the move: arguments have no order
         return set_constant(context, make_f32(shape, std::move(values)));
     }
     if (context.has_attribute("value_ints")) {
@@ -44,7 +46,8 @@ void convert_constant(NodeContext& context) {
 
 void convert_constant_of_shape(NodeContext& context) {
     const Constant& dims = context.constant_input(0, "shape");
-    if (dims.shape.size() != 1 || elem_count(dims.shape) > 64) bad_input("the shape input has shape {}", shape_text(dims.shape));
+    if (dims.shape.size() != 1 || elem_count(dims.shape) > 64)
+        bad_input("the shape input has shape {}", shape_text(dims.shape));
     const Shape shape = as_i64(dims);
     context.builder.check_shape(shape, true);
     Constant element = context.tensor_attribute("value").value_or(make_f32({1}, {0.0F}));
@@ -89,7 +92,8 @@ void convert_range(NodeContext& context) {
     std::vector<std::int64_t> values(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < values.size(); ++i) {
         // Unsigned, because an extreme model may wrap.
-        values[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(whole_first) + i * static_cast<std::uint64_t>(whole_step));
+        values[i] =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(whole_first) + i * static_cast<std::uint64_t>(whole_step));
     }
     set_constant(context, from_i64(start.type, {count}, values));
 }
@@ -125,10 +129,13 @@ void convert_cast(NodeContext& context) {
         return set_constant(context, compute_cast(constant, to));
     }
     // Values are f32 throughout: a cast matters only where a number becomes a whole number or a truth value.
-    const bool keeps_values = is_floating(to) || (!is_floating(from) && element_size(to) >= element_size(from) && to != type_bool);
+    const bool keeps_values =
+        is_floating(to) || (!is_floating(from) && element_size(to) >= element_size(from) && to != type_bool);
     if (keeps_values) return context.set_output(0, x, to);
     const std::int64_t target = to;
-    context.set_output(0, builder.step(OperatorKind::Cast, {x}, context.shape(0), {ints_attribute(AttributeKey::To, std::span(&target, 1))}), to);
+    context.set_output(
+        0, builder.step(OperatorKind::Cast, {x}, context.shape(0), {ints_attribute(AttributeKey::To, std::span(&target, 1))}),
+        to);
 }
 
 void convert_reshape(NodeContext& context) {
@@ -141,7 +148,9 @@ void convert_reshape(NodeContext& context) {
     std::size_t free_axis = out.size();
     for (std::size_t k = 0; k < out.size(); ++k) {
         if (out[k] == 0 && zero_copies) {
-            if (k >= in.size()) bad_input("dimension {} of the new shape {} copies one that the input {} lacks", k, shape_text(*wanted), shape_text(in));
+            if (k >= in.size())
+                bad_input("dimension {} of the new shape {} copies one that the input {} lacks", k, shape_text(*wanted),
+                          shape_text(in));
             out[k] = in[k];
         }
         if (out[k] == -1) {
@@ -154,10 +163,12 @@ void convert_reshape(NodeContext& context) {
     }
     const std::int64_t count = elem_count(in);
     if (free_axis != out.size()) {
-        if (known == 0 || count % known != 0) bad_input("{} elements of {} cannot take the new shape {}", count, shape_text(in), shape_text(*wanted));
+        if (known == 0 || count % known != 0)
+            bad_input("{} elements of {} cannot take the new shape {}", count, shape_text(in), shape_text(*wanted));
         out[free_axis] = count / known;
     }
-    if (elem_count(out) != count) bad_input("{} elements of {} cannot take the new shape {}", count, shape_text(in), shape_text(*wanted));
+    if (elem_count(out) != count)
+        bad_input("{} elements of {} cannot take the new shape {}", count, shape_text(in), shape_text(*wanted));
     context.set_output(context.builder.reshape(context.value(0), std::move(out)));
 }
 
@@ -229,7 +240,9 @@ void convert_concat(NodeContext& context) {
         const Shape& shape = context.shape(i);
         bool fits = shape.size() == first.size() && context.input(i).type == context.input(0).type;
         for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = k == axis || shape[k] == first[k];
-        if (!fits) bad_input("input {} ({} {}) does not fit input 0 ({} {})", i, type_name(context.input(i).type), shape_text(shape), type_name(context.input(0).type), shape_text(first));
+        if (!fits)
+            bad_input("input {} ({} {}) does not fit input 0 ({} {})", i, type_name(context.input(i).type), shape_text(shape),
+                      type_name(context.input(0).type), shape_text(first));
         // Parts without elements only occur in shape arithmetic.
         if (elem_count(shape) > 0 || context.builder.is_constant(context.value(0))) parts.push_back(context.value(i));
     }
@@ -248,19 +261,23 @@ void convert_depth_to_space(NodeContext& context) {
     Builder& builder = context.builder;
     const bool columns_first = mode == "CRD";
     if (!columns_first && mode != "DCR") bad_input("attribute 'mode' is '{}'", mode);
-    ValueId x = builder.reshape(context.value(0), columns_first ? Shape{in[0], depth, block, block, in[2], in[3]} : Shape{in[0], block, block, depth, in[2], in[3]});
-    x = builder.transpose(x, columns_first ? std::vector<std::int64_t>{0, 1, 4, 2, 5, 3} : std::vector<std::int64_t>{0, 3, 4, 1, 5, 2});
+    ValueId x = builder.reshape(context.value(0), columns_first ? Shape{in[0], depth, block, block, in[2], in[3]}
+                                                                : Shape{in[0], block, block, depth, in[2], in[3]});
+    x = builder.transpose(
+        x, columns_first ? std::vector<std::int64_t>{0, 1, 4, 2, 5, 3} : std::vector<std::int64_t>{0, 3, 4, 1, 5, 2});
     context.set_output(builder.reshape(x, {in[0], depth, in[2] * block, in[3] * block}));
 }
 
 void convert_space_to_depth(NodeContext& context) {
     const Shape in = context.shape(0);
     const std::int64_t block = context.int_attribute("blocksize", 0);
-    if (in.size() != 4 || block < 1 || in[2] % block != 0 || in[3] % block != 0) bad_input("blocksize {} does not fit the input {}", block, shape_text(in));
+    if (in.size() != 4 || block < 1 || in[2] % block != 0 || in[3] % block != 0)
+        bad_input("blocksize {} does not fit the input {}", block, shape_text(in));
     Builder& builder = context.builder;
     ValueId x = builder.reshape(context.value(0), {in[0], in[1], in[2] / block, block, in[3] / block, block});
     x = builder.transpose(x, {0, 3, 5, 1, 2, 4});
-    context.set_output(builder.reshape(x, {in[0], checked_multiply(in[1], checked_multiply(block, block)), in[2] / block, in[3] / block}));
+    context.set_output(
+        builder.reshape(x, {in[0], checked_multiply(in[1], checked_multiply(block, block)), in[2] / block, in[3] / block}));
 }
 
 }  // namespace weft::frontend

@@ -51,7 +51,8 @@ void scale_last_axis(std::span<float> values, const std::vector<float>& scale) {
 std::span<const float> source_values(const Constant& constant, std::vector<float>& buffer) {
     const auto count = static_cast<std::size_t>(elem_count(constant.shape));
     const bool aligned = reinterpret_cast<std::uintptr_t>(constant.bytes.data()) % alignof(float) == 0;
-    if (constant.type == type_float && !constant.splat && aligned) return {reinterpret_cast<const float*>(constant.bytes.data()), count};
+    if (constant.type == type_float && !constant.splat && aligned)
+        return {reinterpret_cast<const float*>(constant.bytes.data()), count};
     buffer.resize(count);
     read_f32(constant, 0, buffer);
     return buffer;
@@ -96,7 +97,8 @@ std::vector<ValueId> used_weights(const Network& network) {
     return weights;
 }
 
-std::vector<Hash128> store_weights(const Network& network, std::span<const ValueId> weights, unsigned threads, const BlobSink& sink) {
+std::vector<Hash128> store_weights(const Network& network, std::span<const ValueId> weights, unsigned threads,
+                                   const BlobSink& sink) {
     std::vector<Hash128> hashes(weights.size());
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;
@@ -104,7 +106,8 @@ std::vector<Hash128> store_weights(const Network& network, std::span<const Value
     const auto work = [&] {
         std::vector<float> buffer;
         try {
-            for (std::size_t i = next++; i < weights.size(); i = next++) hashes[i] = sink(weight_bytes(network[weights[i]], buffer));
+            for (std::size_t i = next++; i < weights.size(); i = next++)
+                hashes[i] = sink(weight_bytes(network[weights[i]], buffer));
         } catch (...) {
             const std::lock_guard lock(mutex);
             if (!failure) failure = std::current_exception();
@@ -126,7 +129,8 @@ public:
     GraphColumns run(std::span<const ValueId> weights, std::span<const Hash128> hashes) {
         std::vector<Hash128> hash_of(network_.values.size());
         for (std::size_t i = 0; i < weights.size(); ++i) hash_of[weights[i].index()] = hashes[i];
-        for (const ValueId input : network_.inputs) graph_.inputs.push_back(add_tensor(input, TensorRole::Input, network_[input].type));
+        for (const ValueId input : network_.inputs)
+            graph_.inputs.push_back(add_tensor(input, TensorRole::Input, network_[input].type));
         for (const Step& step : network_.steps) {
             for (const ValueId input : step.inputs) {
                 if (!input.is_none() && network_[input].is_constant) add_weight(input, hash_of[input.index()]);
@@ -164,7 +168,9 @@ private:
         if (tensor_of_[id.index()] != no_id) return;
         const std::uint32_t tensor = add_tensor(id, TensorRole::Weight, network_[id].constant.type);
         const auto [row, is_new] = blob_rows_.try_emplace(hash, narrow<std::uint32_t>(graph_.blobs.size()));
-        if (is_new) graph_.blobs.push_back({hash.high, hash.low, static_cast<std::uint64_t>(elem_count(network_[id].shape)) * sizeof(float)});
+        if (is_new)
+            graph_.blobs.push_back(
+                {hash.high, hash.low, static_cast<std::uint64_t>(elem_count(network_[id].shape)) * sizeof(float)});
         graph_.tensors[tensor].blob = row->second;
     }
 
@@ -184,7 +190,8 @@ private:
             const bool integers = attribute.floats.empty();
             const std::size_t first = integers ? graph_.ints.size() : graph_.floats.size();
             const std::size_t count = integers ? attribute.ints.size() : attribute.floats.size();
-            graph_.attributes.push_back({static_cast<std::uint32_t>(attribute.key), narrow<std::uint32_t>(first), narrow<std::uint32_t>(count)});
+            graph_.attributes.push_back(
+                {static_cast<std::uint32_t>(attribute.key), narrow<std::uint32_t>(first), narrow<std::uint32_t>(count)});
             graph_.ints.insert(graph_.ints.end(), attribute.ints.begin(), attribute.ints.end());
             graph_.floats.insert(graph_.floats.end(), attribute.floats.begin(), attribute.floats.end());
         }

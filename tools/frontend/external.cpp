@@ -82,7 +82,8 @@ Descriptor open_below(const std::filesystem::path& folder, const std::string& lo
 std::size_t parse_number(const std::string& text, const char* what) {
     std::size_t value = 0;
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (result.ec != std::errc() || result.ptr != text.data() + text.size()) bad_input("external data: {} '{}' is no number", what, text);
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size())
+        bad_input("external data: {} '{}' is no number", what, text);
     return value;
 }
 
@@ -112,10 +113,15 @@ Constant from_typed_fields(const onnx::TensorProto& tensor, Shape shape, std::in
             if (tensor.float_data_size() != count) bad_input("{} elements are stored for {}", tensor.float_data_size(), count);
             return make_f32(std::move(shape), {tensor.float_data().begin(), tensor.float_data().end()});
         }
-        case type_double: return from_field(type, std::move(shape), tensor.double_data(), count);
-        case type_int64: return from_field(type, std::move(shape), tensor.int64_data(), count);
-        case type_uint32: case type_uint64: return from_field(type, std::move(shape), tensor.uint64_data(), count);
-        default: return from_field(type, std::move(shape), tensor.int32_data(), count);
+        case type_double:
+            return from_field(type, std::move(shape), tensor.double_data(), count);
+        case type_int64:
+            return from_field(type, std::move(shape), tensor.int64_data(), count);
+        case type_uint32:
+        case type_uint64:
+            return from_field(type, std::move(shape), tensor.uint64_data(), count);
+        default:
+            return from_field(type, std::move(shape), tensor.int32_data(), count);
     }
 }
 
@@ -141,7 +147,8 @@ std::shared_ptr<const TensorReader::Mapping> TensorReader::open_external(const s
 Constant TensorReader::read_external(const onnx::TensorProto& tensor, Shape shape) {
     std::string location;
     std::size_t offset = 0;
-    const std::size_t expected = static_cast<std::size_t>(checked_multiply(elem_count(shape), static_cast<std::int64_t>(element_size(tensor.data_type()))));
+    const std::size_t expected = static_cast<std::size_t>(
+        checked_multiply(elem_count(shape), static_cast<std::int64_t>(element_size(tensor.data_type()))));
     std::size_t length = expected;
     for (const auto& entry : tensor.external_data()) {
         if (entry.key() == "location") location = entry.value();
@@ -149,9 +156,11 @@ Constant TensorReader::read_external(const onnx::TensorProto& tensor, Shape shap
         if (entry.key() == "length") length = parse_number(entry.value(), "length");
     }
     const auto mapping = open_external(location);
-    if (length != expected) bad_input("external data '{}': length {} where the shape needs {} bytes", location, length, expected);
+    if (length != expected)
+        bad_input("external data '{}': length {} where the shape needs {} bytes", location, length, expected);
     if (offset > mapping->bytes.size() || length > mapping->bytes.size() - offset) {
-        bad_input("external data '{}': {} bytes at {} pass the end of the file ({} bytes)", location, length, offset, mapping->bytes.size());
+        bad_input("external data '{}': {} bytes at {} pass the end of the file ({} bytes)", location, length, offset,
+                  mapping->bytes.size());
     }
     return {tensor.data_type(), false, std::move(shape), mapping->bytes.subspan(offset, length), mapping};
 }
@@ -178,7 +187,8 @@ Constant TensorReader::read(const onnx::TensorProto& tensor) {
     }
     const std::int64_t needed = checked_multiply(count, static_cast<std::int64_t>(size));
     if (static_cast<std::int64_t>(result.bytes.size()) != needed) {
-        bad_input("a tensor of shape {} and type {} needs {} bytes, but {} are stored", shape_text(result.shape), type_name(type), needed, result.bytes.size());
+        bad_input("a tensor of shape {} and type {} needs {} bytes, but {} are stored", shape_text(result.shape),
+                  type_name(type), needed, result.bytes.size());
     }
     return result;
 }

@@ -26,7 +26,8 @@ onnx::ModelProto parse(std::span<const std::byte> model) {
     onnx::ModelProto proto;
     google::protobuf::io::ArrayInputStream stream(structure.data(), static_cast<int>(structure.size()));
     google::protobuf::io::CodedInputStream coded(&stream);
-    if (!proto.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) bad_input("not an ONNX model, or damaged (protobuf cannot parse it)");
+    if (!proto.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+        bad_input("not an ONNX model, or damaged (protobuf cannot parse it)");
     if (!proto.has_graph()) bad_input("not an ONNX model: it has no graph");
     return proto;
 }
@@ -40,13 +41,16 @@ std::int64_t default_opset(const onnx::ModelProto& model) {
     }
     if (opset == 0) bad_input("the model imports no operator set of the default domain");
     if (opset < oldest_opset || opset > newest_opset) {
-        refuse("operator set {} is not supported ({} to {} are); convert the model with onnx.version_converter", opset, oldest_opset, newest_opset);
+        refuse("operator set {} is not supported ({} to {} are); convert the model with onnx.version_converter", opset,
+               oldest_opset, newest_opset);
     }
     return opset;
 }
 
 std::string node_title(const onnx::NodeProto& node) {
-    const std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : std::string("(unnamed)");
+    const std::string name = !node.name().empty()     ? node.name()
+                             : node.output_size() > 0 ? node.output(0)
+                                                      : std::string("(unnamed)");
     return fmt::format("node '{}' ({})", name, node.op_type());
 }
 
@@ -65,13 +69,15 @@ std::map<std::string, int> find_producers(const onnx::GraphProto& graph, const s
             if (is_new) continue;
             const int other = entry->second;
             bad_input("{} writes '{}', which {} already {}; rename one of the two", node_title(graph.node(i)), output,
-                      other >= 0 ? node_title(graph.node(other)) : std::string("an input or initializer"), other >= 0 ? "writes" : "holds");
+                      other >= 0 ? node_title(graph.node(other)) : std::string("an input or initializer"),
+                      other >= 0 ? "writes" : "holds");
         }
     }
     return producers;
 }
 
-/// Node numbers in an order in which producers come first; of several the model's order. Bad input for cycles and missing names.
+/// Node numbers in an order in which producers come first; of several the model's order. Bad input for cycles and missing
+/// names.
 std::vector<int> sort_nodes(const onnx::GraphProto& graph, const std::map<std::string, int>& producers) {
     const auto count = static_cast<std::size_t>(graph.node_size());
     std::vector<std::vector<int>> readers(count);
@@ -107,7 +113,8 @@ std::vector<int> sort_nodes(const onnx::GraphProto& graph, const std::map<std::s
 }
 
 /// Nodes that some output needs; the rest is neither read nor complained about.
-std::vector<bool> find_needed(const onnx::GraphProto& graph, const std::map<std::string, int>& producers, const std::vector<int>& order) {
+std::vector<bool> find_needed(const onnx::GraphProto& graph, const std::map<std::string, int>& producers,
+                              const std::vector<int>& order) {
     std::vector<bool> needed(static_cast<std::size_t>(graph.node_size()), false);
     const auto need = [&](const std::string& name) {
         const auto producer = producers.find(name);
@@ -124,7 +131,11 @@ std::vector<bool> find_needed(const onnx::GraphProto& graph, const std::map<std:
 class Importer {
 public:
     Importer(std::span<const std::byte> bytes, const FrontendOptions& options)
-        : options_(options), proto_(parse(bytes)), opset_(default_opset(proto_)), tensors_(bytes, options), builder_(network_, options) {}
+        : options_(options),
+          proto_(parse(bytes)),
+          opset_(default_opset(proto_)),
+          tensors_(bytes, options),
+          builder_(network_, options) {}
 
     ImportedModel run(const BlobSink& sink) {
         const auto inputs = bind_inputs(graph(), options_, notes_);
@@ -184,7 +195,8 @@ private:
 
     void convert(const onnx::NodeProto& node) {
         const std::string title = node_title(node);
-        builder_.begin_node(node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name(), node.output_size() > 0 ? node.output(0) : "");
+        builder_.begin_node(node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name(),
+                            node.output_size() > 0 ? node.output(0) : "");
         const std::size_t first_value = network_.values.size();
         try {
             const Conversion conversion = find_conversion(node.op_type());
@@ -213,15 +225,15 @@ private:
         }
     }
 
-    /// Outputs of an unsupported node take the shape that the model declares for them, where it does, so that the nodes behind it
-    /// are judged in the same run.
+    /// Outputs of an unsupported node take the shape that the model declares for them, where it does, so that the nodes behind
+    /// it are judged in the same run.
     void stand_in(const onnx::NodeProto& node) {
         for (const auto* list : {&graph().value_info(), &graph().output()}) {
             for (const auto& info : *list) {
                 const bool own = std::find(node.output().begin(), node.output().end(), info.name()) != node.output().end();
                 if (!own || operands_.count(info.name()) != 0 || !info.type().tensor_type().has_shape()) continue;
                 Shape shape;
-                for (const auto& dim : info.type().tensor_type().shape().dim()) shape.push_back(dim.dim_value());
+                for (const auto& dim : info.type().tensor_type().shape().dim()) shape.push_back(declared_size(dim));
                 const bool known = std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim > 0; });
                 const std::int32_t type = info.type().tensor_type().elem_type();
                 if (!known || element_size(type) == 0) continue;
@@ -234,14 +246,24 @@ private:
         }
     }
 
+    /// The size of a declared dimension, by --dim where it is symbolic; 0 where it is unknown.
+    [[nodiscard]] std::int64_t declared_size(const onnx::TensorShapeProto::Dimension& dim) const {
+        const auto bound = std::find_if(options_.dims.begin(), options_.dims.end(),
+                                        [&](const auto& entry) { return entry.first == dim.dim_param(); });
+        return bound != options_.dims.end() ? bound->second : dim.dim_value();
+    }
+
     /// What can be said of a node behind an unsupported one whose shapes are unknown: an operand without a value is computed.
     void judge_without_shapes(const onnx::NodeProto& node, const std::vector<Operand>& inputs) const {
         const auto computed = [&](std::size_t index) {
-            return index < inputs.size() && !node.input(static_cast<int>(index)).empty() && (inputs[index].value.is_none() || !builder_.is_constant(inputs[index].value));
+            return index < inputs.size() && !node.input(static_cast<int>(index)).empty() &&
+                   (inputs[index].value.is_none() || !builder_.is_constant(inputs[index].value));
         };
         const std::string& name = node.op_type();
-        if (name == "Gemm" && computed(0) && computed(1)) unsupported("both sides are computed by the network; one must be constant");
-        if ((name == "Conv" || name == "ConvTranspose") && computed(1)) unsupported("its weight '{}' is computed by the network; it must be constant", node.input(1));
+        if (name == "Gemm" && computed(0) && computed(1))
+            unsupported("both sides are computed by the network; one must be constant");
+        if ((name == "Conv" || name == "ConvTranspose") && computed(1))
+            unsupported("its weight '{}' is computed by the network; it must be constant", node.input(1));
     }
 
     void name_outputs(const onnx::NodeProto& node, const NodeContext& context, std::size_t first_value) {
@@ -257,7 +279,8 @@ private:
     }
 
     [[noreturn]] void report_unsupported() const {
-        refuse("{} of the model's nodes {} not supported:\n  {}", unsupported_.size(), unsupported_.size() == 1 ? "is" : "are", fmt::join(unsupported_, "\n  "));
+        refuse("{} of the model's nodes {} not supported:\n  {}", unsupported_.size(), unsupported_.size() == 1 ? "is" : "are",
+               fmt::join(unsupported_, "\n  "));
     }
 
     void set_outputs() {
@@ -267,7 +290,8 @@ private:
             const Operand found = operand(output.name());
             if (found.value.is_none()) bad_input("output '{}' is written by no node", output.name());
             if (!names.insert(output.name()).second) bad_input("two outputs are named '{}'", output.name());
-            if (builder_.is_constant(found.value)) refuse("output '{}' is constant: it does not depend on any input", output.name());
+            if (builder_.is_constant(found.value))
+                refuse("output '{}' is constant: it does not depend on any input", output.name());
             ValueId value = found.value;
             // An output is a tensor of its own, even where the model only renames another.
             if (!taken.insert(value).second) {

@@ -17,7 +17,8 @@ struct Binding {
     std::vector<std::string> unbound;
 };
 
-std::int64_t bind_dimension(const onnx::TensorShapeProto::Dimension& dim, const std::string& input, int axis, Binding& binding) {
+std::int64_t bind_dimension(const onnx::TensorShapeProto::Dimension& dim, const std::string& input, int axis,
+                            Binding& binding) {
     const std::string& symbol = dim.dim_param();
     if (dim.has_dim_value() && dim.dim_value() > 0) return dim.dim_value();
     if (!symbol.empty()) {
@@ -26,7 +27,8 @@ std::int64_t bind_dimension(const onnx::TensorShapeProto::Dimension& dim, const 
             if (name == symbol) return size;
         }
     }
-    const std::string shown = symbol.empty() ? fmt::format("dimension {}", axis) : fmt::format("dimension {} ('{}')", axis, symbol);
+    const std::string shown =
+        symbol.empty() ? fmt::format("dimension {}", axis) : fmt::format("dimension {} ('{}')", axis, symbol);
     if (axis == 0) {
         binding.notes.push_back(fmt::format("input '{}': {} is taken as 1", input, shown));
         return 1;
@@ -48,17 +50,20 @@ Shape bind_shape(const onnx::ValueInfoProto& input, Binding& binding) {
         return shape;
     }
     if (!tensor.has_shape()) {
-        binding.unbound.push_back(fmt::format("input '{}': its shape is unknown; give --shape {}=...", input.name(), input.name()));
+        binding.unbound.push_back(
+            fmt::format("input '{}': its shape is unknown; give --shape {}=...", input.name(), input.name()));
         return {};
     }
     Shape shape;
-    for (int axis = 0; axis < tensor.shape().dim_size(); ++axis) shape.push_back(bind_dimension(tensor.shape().dim(axis), input.name(), axis, binding));
+    for (int axis = 0; axis < tensor.shape().dim_size(); ++axis)
+        shape.push_back(bind_dimension(tensor.shape().dim(axis), input.name(), axis, binding));
     return shape;
 }
 
 }  // namespace
 
-std::vector<GraphInput> bind_inputs(const onnx::GraphProto& graph, const FrontendOptions& options, std::vector<std::string>& notes) {
+std::vector<GraphInput> bind_inputs(const onnx::GraphProto& graph, const FrontendOptions& options,
+                                    std::vector<std::string>& notes) {
     std::set<std::string> initialized;
     for (const auto& tensor : graph.initializer()) initialized.insert(tensor.name());
     Binding binding{options, notes, {}, {}};
@@ -70,19 +75,23 @@ std::vector<GraphInput> bind_inputs(const onnx::GraphProto& graph, const Fronten
             refuse("input '{}' is no tensor; sequences, maps and optional values are not supported", input.name());
         }
         const std::int32_t type = input.type().tensor_type().elem_type();
-        if (element_size(type) == 0) refuse("input '{}' has the type {}, which is not supported", input.name(), type_name(type));
+        if (element_size(type) == 0)
+            refuse("input '{}' has the type {}, which is not supported", input.name(), type_name(type));
         inputs.push_back({input.name(), bind_shape(input, binding), type});
     }
     problems = binding.unbound;
     for (const auto& [name, size] : options.dims) {
         if (binding.symbols.count(name) == 0) {
             binding.symbols.erase("");
-            problems.push_back(fmt::format("--dim {}={}: no input has a dimension of that name (there are: {})", name, size, fmt::join(binding.symbols, ", ")));
+            problems.push_back(fmt::format("--dim {}={}: no input has a dimension of that name (there are: {})", name, size,
+                                           fmt::join(binding.symbols, ", ")));
         }
     }
     for (const auto& given : options.shapes) {
-        const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == given.first; });
-        if (!known) problems.push_back(fmt::format("--shape {}={}: no input has that name", given.first, fmt::join(given.second, "x")));
+        const bool known =
+            std::any_of(inputs.begin(), inputs.end(), [&](const GraphInput& input) { return input.name == given.first; });
+        if (!known)
+            problems.push_back(fmt::format("--shape {}={}: no input has that name", given.first, fmt::join(given.second, "x")));
     }
     if (!problems.empty()) bad_input("{}", fmt::join(problems, "\n  "));
     return inputs;

@@ -16,7 +16,8 @@ using weft::frontend::Shape;
 std::int64_t parse_size(const std::string& text, const std::string& option) {
     std::int64_t value = 0;
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1) usage(fmt::format("{}: '{}' is no positive size", option, text));
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1)
+        usage(fmt::format("{}: '{}' is no positive size", option, text));
     return value;
 }
 
@@ -55,9 +56,19 @@ int main(int argc, char** argv) {
     unsigned threads = std::max(1U, std::thread::hardware_concurrency());
     tool.app().add_option("MODEL", model_path, "ONNX model, operator sets 7 to 21")->required();
     tool.add_output(output_path, "Graph to write");
-    tool.app().add_option("--blobs", blob_folder, "Folder of weight tensors (default: 'blobs' beside the output)")->type_name("DIR");
-    tool.app().add_option("--dim", dims, "Bind a symbolic dimension of the inputs")->type_name("NAME=SIZE")->expected(1)->take_all();
-    tool.app().add_option("--shape", shapes, "Set the shape of an input")->type_name("INPUT=1x3x224x224")->expected(1)->take_all();
+    tool.app()
+        .add_option("--blobs", blob_folder, "Folder of weight tensors (default: 'blobs' beside the output)")
+        ->type_name("DIR");
+    tool.app()
+        .add_option("--dim", dims, "Bind a symbolic dimension of the inputs")
+        ->type_name("NAME=SIZE")
+        ->expected(1)
+        ->take_all();
+    tool.app()
+        .add_option("--shape", shapes, "Set the shape of an input")
+        ->type_name("INPUT=1x3x224x224")
+        ->expected(1)
+        ->take_all();
     tool.add_threads(threads);
     return tool.run(argc, argv, [&] {
         const std::filesystem::path model(model_path);
@@ -77,7 +88,8 @@ int main(int argc, char** argv) {
         const weft::MappedFile file(model);
         tool.note_input(model_path);
         weft::BlobStore store(blob_folder.empty() ? output.parent_path() / "blobs" : std::filesystem::path(blob_folder));
-        const auto imported = weft::frontend::import_model(file.bytes(), options, [&](std::span<const std::byte> raw) { return store.put(raw); });
+        const auto imported =
+            weft::frontend::import_model(file.bytes(), options, [&](std::span<const std::byte> raw) { return store.put(raw); });
         for (const std::string& name : imported.external_files) tool.note_input((model.parent_path() / name).string());
         for (const std::string& note : imported.notes) tool.warn(note);
         weft::write_artifact(output, view(imported.graph));

@@ -55,7 +55,8 @@ void Builder::check_axis(std::int64_t length) const {
 
 void Builder::charge(const Shape& shape, std::int32_t type) {
     check_shape(shape, true);
-    charged_bytes_ = checked_add(charged_bytes_, checked_multiply(elem_count(shape), static_cast<std::int64_t>(element_size(type))));
+    charged_bytes_ =
+        checked_add(charged_bytes_, checked_multiply(elem_count(shape), static_cast<std::int64_t>(element_size(type))));
     if (charged_bytes_ > options_.folding_budget_bytes) {
         unsupported("folding constants would take more than {} bytes", options_.folding_budget_bytes);
     }
@@ -64,7 +65,14 @@ void Builder::charge(const Shape& shape, std::int32_t type) {
 ValueId Builder::input(std::string name, Shape shape, std::int32_t type) {
     check_shape(shape);
     const ValueId id(network_.values.size());
-    network_.values.push_back({.name = std::move(name), .shape = std::move(shape), .type = type, .is_constant = false, .constant = {}, .perm = {}, .scale = {}, .producer = {}});
+    network_.values.push_back({.name = std::move(name),
+                               .shape = std::move(shape),
+                               .type = type,
+                               .is_constant = false,
+                               .constant = {},
+                               .perm = {},
+                               .scale = {},
+                               .producer = {}});
     return id;
 }
 
@@ -74,7 +82,14 @@ ValueId Builder::constant(Constant constant, std::string name) {
     Shape shape = constant.shape;
     check_shape(shape, true);
     const std::int32_t type = constant.type;
-    network_.values.push_back({.name = std::move(name), .shape = std::move(shape), .type = type, .is_constant = true, .constant = std::move(constant), .perm = {}, .scale = {}, .producer = {}});
+    network_.values.push_back({.name = std::move(name),
+                               .shape = std::move(shape),
+                               .type = type,
+                               .is_constant = true,
+                               .constant = std::move(constant),
+                               .perm = {},
+                               .scale = {},
+                               .producer = {}});
     return id;
 }
 
@@ -92,7 +107,14 @@ ValueId Builder::step(OperatorKind kind, std::vector<ValueId> inputs, Shape shap
     const ValueId id(network_.values.size());
     const StepId step(network_.steps.size());
     const std::string suffix = fmt::format("/{}", made_++);
-    network_.values.push_back({.name = output_name_ + suffix, .shape = std::move(shape), .type = type_float, .is_constant = false, .constant = {}, .perm = {}, .scale = {}, .producer = step});
+    network_.values.push_back({.name = output_name_ + suffix,
+                               .shape = std::move(shape),
+                               .type = type_float,
+                               .is_constant = false,
+                               .constant = {},
+                               .perm = {},
+                               .scale = {},
+                               .producer = step});
     network_.steps.push_back({node_name_ + suffix, kind, std::move(inputs), id, std::move(attributes)});
     return id;
 }
@@ -102,7 +124,8 @@ ValueId Builder::reshape(ValueId x, Shape shape) {
     if (shape == this->shape(x)) return x;
     if (is_constant(x)) return constant(reshaped(at(x).constant, std::move(shape)));
     const StepId producer = at(x).producer;
-    if (!producer.is_none() && network_[producer].kind == OperatorKind::Reshape) return reshape(network_[producer].inputs[0], std::move(shape));
+    if (!producer.is_none() && network_[producer].kind == OperatorKind::Reshape)
+        return reshape(network_[producer].inputs[0], std::move(shape));
     return step(OperatorKind::Reshape, {x}, std::move(shape));
 }
 
@@ -155,8 +178,10 @@ ValueId Builder::concat(std::vector<ValueId> parts, std::size_t axis) {
     std::vector<ValueId> activations;
     for (const ValueId part : parts) {
         out[axis] = checked_add(out[axis], shape(part)[axis]);
-        if (is_constant(part)) constants.push_back(at(part).constant);
-        else activations.push_back(part);
+        if (is_constant(part))
+            constants.push_back(at(part).constant);
+        else
+            activations.push_back(part);
     }
     if (constants.size() == parts.size()) {
         charge(out, constants[0].type);
@@ -174,9 +199,11 @@ ValueId Builder::concat(std::vector<ValueId> parts, std::size_t axis) {
         const bool known = is_constant(part);
         for (std::int64_t i = 0; i < shape(part)[axis]; ++i) maps[axis].push_back(known ? -1 : taken++);
         Constant zero = make_splat(make_f32({1}, {0.0F}), shape(part));
-        if (known && !is_floating(at(part).constant.type)) unsupported("a constant part of type {}", type_name(at(part).constant.type));
+        if (known && !is_floating(at(part).constant.type))
+            unsupported("a constant part of type {}", type_name(at(part).constant.type));
         if (known) charge(shape(part), type_float);
-        fillers.push_back(known ? constant(from_f64(type_float, shape(part), as_f64(at(part).constant))) : constant(std::move(zero)));
+        fillers.push_back(known ? constant(from_f64(type_float, shape(part), as_f64(at(part).constant)))
+                                : constant(std::move(zero)));
     }
     const ValueId computed = concat(std::move(activations), axis);
     return binary(OperatorKind::Add, remap(computed, std::move(maps)), concat(std::move(fillers), axis));
@@ -185,31 +212,38 @@ ValueId Builder::concat(std::vector<ValueId> parts, std::size_t axis) {
 ValueId Builder::binary(OperatorKind kind, ValueId a, ValueId b) {
     Shape out = broadcast(shape(a), shape(b));
     if (is_constant(a) && is_constant(b)) {
-        if (at(a).constant.splat && at(b).constant.splat) check_shape(out, true);
-        else charge(out, at(a).constant.type);
+        if (at(a).constant.splat && at(b).constant.splat)
+            check_shape(out, true);
+        else
+            charge(out, at(a).constant.type);
         return constant(compute_binary(kind, at(a).constant, at(b).constant, out));
     }
     // The chip multiplies and adds; division and subtraction by constants become that.
     const bool b_float = is_constant(b) && is_floating(at(b).constant.type);
     if (kind == OperatorKind::Sub && b_float) {
         charge(shape(b), type_float);
-        return binary(OperatorKind::Add, a, constant(compute_unary(UnaryFunction::negate, compute_cast(at(b).constant, type_float))));
+        return binary(OperatorKind::Add, a,
+                      constant(compute_unary(UnaryFunction::negate, compute_cast(at(b).constant, type_float))));
     }
     if (kind == OperatorKind::Div && b_float) {
         charge(shape(b), type_float);
-        return binary(OperatorKind::Mul, a, constant(compute_unary(UnaryFunction::reciprocal, compute_cast(at(b).constant, type_float))));
+        return binary(OperatorKind::Mul, a,
+                      constant(compute_unary(UnaryFunction::reciprocal, compute_cast(at(b).constant, type_float))));
     }
     return step(kind, {a, b}, std::move(out));
 }
 
-ValueId Builder::binary_scalar(OperatorKind kind, ValueId a, float scalar) { return binary(kind, a, constant_f32({}, {scalar})); }
+ValueId Builder::binary_scalar(OperatorKind kind, ValueId a, float scalar) {
+    return binary(kind, a, constant_f32({}, {scalar}));
+}
 
 Shape broadcast(const Shape& a, const Shape& b) {
     Shape out(std::max(a.size(), b.size()), 1);
     for (std::size_t k = 0; k < out.size(); ++k) {
         const std::int64_t left = k < a.size() ? a[a.size() - 1 - k] : 1;
         const std::int64_t right = k < b.size() ? b[b.size() - 1 - k] : 1;
-        if (left != right && left != 1 && right != 1) bad_input("the shapes {} and {} do not broadcast", shape_text(a), shape_text(b));
+        if (left != right && left != 1 && right != 1)
+            bad_input("the shapes {} and {} do not broadcast", shape_text(a), shape_text(b));
         out[out.size() - 1 - k] = left == 1 ? right : left;
     }
     return out;

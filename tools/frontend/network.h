@@ -14,19 +14,19 @@
 
 namespace weft::frontend {
 
-using ValueId = Id<struct ValueTag>;                 // row of Network::values
-using StepId = Id<struct StepTag>;                   // row of Network::steps
+using ValueId = Id<struct ValueTag>;  // row of Network::values
+using StepId = Id<struct StepTag>;    // row of Network::steps
 
 /// An activation or a constant.
 struct Value {
     std::string name;
     Shape shape;
-    std::int32_t type = type_float;                  ///< of an input: in the model file
+    std::int32_t type = type_float;  ///< of an input: in the model file
     bool is_constant = false;
-    Constant constant;                               ///< where constant, in its own layout
-    std::vector<std::int64_t> perm;                  ///< the weight is the constant permuted so, where not empty,
-    std::shared_ptr<const std::vector<float>> scale; ///< and multiplied along the last axis; done once, when stored
-    StepId producer;                                 ///< none for inputs and constants
+    Constant constant;                                ///< where constant, in its own layout
+    std::vector<std::int64_t> perm;                   ///< the weight is the constant permuted so, where not empty,
+    std::shared_ptr<const std::vector<float>> scale;  ///< and multiplied along the last axis; done once, when stored
+    StepId producer;                                  ///< none for inputs and constants
 };
 
 struct StepAttribute {
@@ -39,7 +39,7 @@ struct StepAttribute {
 struct Step {
     std::string name;
     OperatorKind kind{};
-    std::vector<ValueId> inputs;                     ///< none: absent
+    std::vector<ValueId> inputs;  ///< none: absent
     ValueId output;
     std::vector<StepAttribute> attributes;
 };
@@ -47,7 +47,7 @@ struct Step {
 /// A network in canonical operators while it is being built. Every canonical operator has exactly one output.
 struct Network {
     std::vector<Value> values;
-    std::vector<Step> steps;                         ///< topologically sorted
+    std::vector<Step> steps;  ///< topologically sorted
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
     std::vector<std::int32_t> output_types;
@@ -84,8 +84,12 @@ public:
 
     ValueId input(std::string name, Shape shape, std::int32_t type);
     ValueId constant(Constant constant, std::string name = {});
-    ValueId constant_f32(Shape shape, std::vector<float> values) { return constant(make_f32(std::move(shape), std::move(values))); }
-    ValueId constant_i64(Shape shape, std::vector<std::int64_t> values) { return constant(make_i64(std::move(shape), std::move(values))); }
+    ValueId constant_f32(Shape shape, std::vector<float> values) {
+        return constant(make_f32(std::move(shape), std::move(values)));
+    }
+    ValueId constant_i64(Shape shape, std::vector<std::int64_t> values) {
+        return constant(make_i64(std::move(shape), std::move(values)));
+    }
     /// The constant `id` as a weight in another layout; permuted when stored.
     ValueId permuted_weight(ValueId id, std::vector<std::int64_t> perm);
     /// An activation; `shape` is what the caller inferred.

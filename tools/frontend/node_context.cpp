@@ -58,14 +58,16 @@ const Operand& NodeContext::input(std::size_t index) const {
 
 const Constant& NodeContext::constant_input(std::size_t index, const char* what) const {
     const ValueId id = value(index);
-    if (!builder.is_constant(id)) unsupported("its {} '{}' is computed by the network; it must be constant", what, builder.at(id).name);
+    if (!builder.is_constant(id))
+        unsupported("its {} '{}' is computed by the network; it must be constant", what, builder.at(id).name);
     return builder.at(id).constant;
 }
 
 std::optional<std::vector<std::int64_t>> NodeContext::ints_input_or_attribute(std::size_t index, const char* name) const {
     if (has_input(index)) {
         const Constant& constant = constant_input(index, name);
-        if (constant.shape.size() > 1) bad_input("{} has the shape {}; one dimension is needed", name, shape_text(constant.shape));
+        if (constant.shape.size() > 1)
+            bad_input("{} has the shape {}; one dimension is needed", name, shape_text(constant.shape));
         if (elem_count(constant.shape) > 1 << 16) bad_input("{} has {} elements", name, elem_count(constant.shape));
         return as_i64(constant);
     }
@@ -82,7 +84,8 @@ void NodeContext::require_floating(std::size_t index) const {
 std::size_t NodeContext::axis(std::int64_t axis, std::size_t rank, bool end_allowed) const {
     const auto limit = static_cast<std::int64_t>(rank);
     const std::int64_t counted = axis < 0 ? axis + limit : axis;
-    if (counted < 0 || counted > limit || (counted == limit && !end_allowed)) bad_input("axis {} is outside a tensor of {} dimensions", axis, rank);
+    if (counted < 0 || counted > limit || (counted == limit && !end_allowed))
+        bad_input("axis {} is outside a tensor of {} dimensions", axis, rank);
     return static_cast<std::size_t>(counted);
 }
 

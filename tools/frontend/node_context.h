@@ -13,7 +13,7 @@ namespace weft::frontend {
 /// What an ONNX name stands for: a value, and the type that the model gives it (values are f32 inside weft, and a cast that
 /// changes no value is only a change of this type).
 struct Operand {
-    ValueId value;                                   ///< none: absent optional input, or output of an unsupported node
+    ValueId value;  ///< none: absent optional input, or output of an unsupported node
     std::int32_t type = type_float;
 };
 
@@ -21,10 +21,15 @@ struct Operand {
 /// Failure(bad_input) where the type differs from what is asked.
 class NodeContext {
 public:
-    NodeContext(const onnx::NodeProto& node, std::int64_t opset, Builder& builder_in, TensorReader& tensors, std::vector<Operand> inputs,
-                std::vector<bool> read_outputs)
-        : builder(builder_in), node_(node), opset_(opset), tensors_(tensors), inputs_(std::move(inputs)),
-          outputs_(static_cast<std::size_t>(node.output_size())), read_outputs_(std::move(read_outputs)) {}
+    NodeContext(const onnx::NodeProto& node, std::int64_t opset, Builder& builder_in, TensorReader& tensors,
+                std::vector<Operand> inputs, std::vector<bool> read_outputs)
+        : builder(builder_in),
+          node_(node),
+          opset_(opset),
+          tensors_(tensors),
+          inputs_(std::move(inputs)),
+          outputs_(static_cast<std::size_t>(node.output_size())),
+          read_outputs_(std::move(read_outputs)) {}
 
     Builder& builder;
 
@@ -59,7 +64,9 @@ public:
     /// Whether some node or the caller of the network reads output `index`.
     [[nodiscard]] bool wants_output(std::size_t index) const;
     void set_output(std::size_t index, ValueId value, std::int32_t type);
-    void set_output(ValueId value) { set_output(0, value, inputs_.empty() ? static_cast<std::int32_t>(type_float) : inputs_[0].type); }
+    void set_output(ValueId value) {
+        set_output(0, value, inputs_.empty() ? static_cast<std::int32_t>(type_float) : inputs_[0].type);
+    }
     [[nodiscard]] const std::vector<Operand>& outputs() const { return outputs_; }
 
 private:

@@ -119,9 +119,10 @@ private:
         if (!present && multiply) return;
         std::vector<float> bias(factors.size());
         const auto old = present ? as_f64(network_[step.inputs[2]].constant) : std::vector<double>(factors.size(), 0.0);
-        for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(multiply ? old[i] * factors[i] : old[i] + factors[i]);
+        for (std::size_t i = 0; i < bias.size(); ++i)
+            bias[i] = static_cast<float>(multiply ? old[i] * factors[i] : old[i] + factors[i]);
         step.inputs.resize(2);
-        const Shape shape = {static_cast<std::int64_t>(bias.size())};   // before the move: arguments have no order
+        const Shape shape = {static_cast<std::int64_t>(bias.size())};  // before the move: arguments have no order
         step.inputs.push_back(add_constant(make_f32(shape, std::move(bias)), step.name + "/bias"));
     }
 
@@ -144,7 +145,8 @@ private:
         }
         if (before.multiplies) return;
         // (x + a) * b = x * b + a * b: the multiplication goes first, where it may meet another.
-        const ValueId product = add_constant(compute_binary(OperatorKind::Mul, left, right, out), network_[before.constant].name);
+        const ValueId product =
+            add_constant(compute_binary(OperatorKind::Mul, left, right, out), network_[before.constant].name);
         network_[producer].kind = OperatorKind::Mul;
         network_[producer].inputs = {before.x, affine.constant};
         network_[id].kind = OperatorKind::Add;

@@ -52,7 +52,8 @@ Window resolve_window(const NodeContext& context, const Shape& in, Shape kernel)
         if (!context.has_attribute("kernel_shape")) bad_input("attribute 'kernel_shape' is missing");
         kernel = spatial_attribute(context, "kernel_shape", axes, 1);
     } else if (context.has_attribute("kernel_shape") && context.ints_attribute("kernel_shape") != kernel) {
-        bad_input("attribute 'kernel_shape' {} differs from the weight's {}", shape_text(context.ints_attribute("kernel_shape")), shape_text(kernel));
+        bad_input("attribute 'kernel_shape' {} differs from the weight's {}",
+                  shape_text(context.ints_attribute("kernel_shape")), shape_text(kernel));
     }
     const Shape strides = spatial_attribute(context, "strides", axes, 1);
     const Shape dilations = spatial_attribute(context, "dilations", axes, 1);
@@ -77,7 +78,8 @@ Window resolve_window(const NodeContext& context, const Shape& in, Shape kernel)
             bad_input("attribute 'auto_pad' is '{}'", auto_pad);
         }
         if (axis.pad_begin < 0 || axis.pad_end < 0) unsupported("negative pads {}", shape_text(pads));
-        if (axis.pad_begin > window_limit || axis.pad_end > window_limit) unsupported("pads {} of more than {}", shape_text(pads), window_limit);
+        if (axis.pad_begin > window_limit || axis.pad_end > window_limit)
+            unsupported("pads {} of more than {}", shape_text(pads), window_limit);
         count_positions(axis, ceil_mode);
     }
     return window;
@@ -85,7 +87,8 @@ Window resolve_window(const NodeContext& context, const Shape& in, Shape kernel)
 
 std::vector<StepAttribute> window_attributes(const Window& window) {
     const auto& [h, w] = window;
-    return {ints_attribute(AttributeKey::Kernel, Shape{h.kernel, w.kernel}), ints_attribute(AttributeKey::Strides, Shape{h.stride, w.stride}),
+    return {ints_attribute(AttributeKey::Kernel, Shape{h.kernel, w.kernel}),
+            ints_attribute(AttributeKey::Strides, Shape{h.stride, w.stride}),
             ints_attribute(AttributeKey::Pads, Shape{h.pad_begin, w.pad_begin, h.pad_end + h.overhang, w.pad_end + w.overhang}),
             ints_attribute(AttributeKey::Dilations, Shape{h.dilation, w.dilation})};
 }
@@ -94,7 +97,8 @@ ValueId per_sample_2d(NodeContext& context, ValueId x, const std::function<Value
     Builder& builder = context.builder;
     if (builder.is_constant(x)) unsupported("its input '{}' is constant", builder.at(x).name);
     const Shape in = builder.shape(x);
-    if (in.size() != 3 && in.size() != 4) unsupported("its input has the shape {}; one or two spatial axes are supported", shape_text(in));
+    if (in.size() != 3 && in.size() != 4)
+        unsupported("its input has the shape {}; one or two spatial axes are supported", shape_text(in));
     if (in[0] > batch_limit) unsupported("a batch of {}; at most {} is supported (bind the batch to 1)", in[0], batch_limit);
     std::vector<ValueId> samples;
     for (std::int64_t n = 0; n < in[0]; ++n) {

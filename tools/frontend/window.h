@@ -15,19 +15,19 @@ struct WindowAxis {
     std::int64_t stride = 1;
     std::int64_t dilation = 1;
     std::int64_t pad_begin = 0;
-    std::int64_t pad_end = 0;                        ///< as the model says it
-    std::int64_t overhang = 0;                       ///< what ceil_mode adds at the end beyond pad_end
+    std::int64_t pad_end = 0;   ///< as the model says it
+    std::int64_t overhang = 0;  ///< what ceil_mode adds at the end beyond pad_end
     std::int64_t out = 1;
 
     [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
 };
 
-using Window = std::array<WindowAxis, 2>;            // height, width
+using Window = std::array<WindowAxis, 2>;  // height, width
 
 /// The window of a Conv or pooling node over spatial sizes `in` (one or two axes; a 1-D window is 2-D with width one).
-/// Attributes strides, dilations, pads, auto_pad, ceil_mode (pools) and kernel_shape; `kernel` is empty to require kernel_shape.
-/// SAME_* padding follows the ONNX text with the dilated kernel; with ceil_mode a window that would start beyond the
-/// input and its begin padding is dropped, as in ONNX 1.16 and PyTorch.
+/// Attributes strides, dilations, pads, auto_pad, ceil_mode (pools) and kernel_shape; `kernel` is empty to require
+/// kernel_shape. SAME_* padding follows the ONNX text with the dilated kernel; with ceil_mode a window that would start beyond
+/// the input and its begin padding is dropped, as in ONNX 1.16 and PyTorch.
 [[nodiscard]] Window resolve_window(const NodeContext& context, const Shape& in, Shape kernel);
 
 /// Kernel, Strides, Dilations, Pads (top, left, bottom, right with overhang).

@@ -25,11 +25,16 @@ bool child_message(Message parent, std::uint64_t number, Message& child) {
 
 bool is_documentation(Message parent, std::uint64_t number) {
     switch (parent) {
-        case Message::model: return number == 6;
-        case Message::graph: return number == 10;
-        case Message::node: return number == 6;
-        case Message::attribute: return number == 13;
-        case Message::tensor: return number == 12;
+        case Message::model:
+            return number == 6;
+        case Message::graph:
+            return number == 10;
+        case Message::node:
+            return number == 6;
+        case Message::attribute:
+            return number == 13;
+        case Message::tensor:
+            return number == 12;
     }
     return false;
 }
@@ -91,9 +96,15 @@ void copy_message(std::span<const std::byte> model, std::size_t begin, std::size
         const std::uint64_t tag = reader.varint();
         const std::uint64_t number = tag >> 3U;
         switch (tag & 7U) {
-            case 0: reader.varint(); break;
-            case 1: reader.skip(8); break;
-            case 5: reader.skip(4); break;
+            case 0:
+                reader.varint();
+                break;
+            case 1:
+                reader.skip(8);
+                break;
+            case 5:
+                reader.skip(4);
+                break;
             case 2: {
                 const std::uint64_t length = reader.varint();
                 const std::size_t content = reader.position();
@@ -112,7 +123,8 @@ void copy_message(std::span<const std::byte> model, std::size_t begin, std::size
                 }
                 break;
             }
-            default: Reader::damaged();
+            default:
+                Reader::damaged();
         }
         out += text(field_begin, reader.position());
     }
