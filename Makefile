@@ -83,4 +83,4 @@ clean:
 	rm -rf build
 
 help:
-	@sed -n '3,12s/^# \{0,2\}//p' Makefile
+	@sed -n '3,/^$$/s/^# \{0,2\}//p' Makefile
