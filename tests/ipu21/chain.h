@@ -15,12 +15,13 @@ struct Chain {
     std::vector<ScheduleColumns> schedules;
     ipu21::LoweredProgram lowered;
     TimingColumns timing;
+    PlannerCounts counts;
 
     Chain(const GraphColumns& graph, const TargetColumns& target, const ipu21::PrepareOptions& prepare = {}, const ipu21::PlanningOptions& plan = {},
           std::size_t candidate = 0) {
         tasks = ipu21::prepare(view(graph), view(target), prepare);
         validate(view(tasks), "tasks");
-        schedules = ipu21::make_schedules(view(tasks), view(target), plan, {});
+        schedules = ipu21::make_schedules(view(tasks), view(target), plan, {}, &counts);
         for (const ScheduleColumns& schedule : schedules) validate(view(schedule), "schedule");
         lowered = ipu21::lower(view(tasks), view(schedules[candidate]), view(target));
         if (lowered.failure) return;
