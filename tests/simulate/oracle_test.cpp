@@ -103,7 +103,9 @@ bool decided_by_ties(const std::string& name) { return name == "05_gmem_contenti
 TEST_CASE("latencies and finish times in latency mode") {
     const auto results = recorded_results();
     REQUIRE(results.size() == 11);
-    for (const auto& [name, recorded] : results) {
+    for (const auto& entry : results) {
+        const std::string& name = entry.first;
+        const Recorded& recorded = entry.second;
         CAPTURE(name);
         const SimulationResult result = run_oracle(name, {});
         CHECK(result.stuck.empty());
@@ -128,7 +130,8 @@ TEST_CASE("latencies and finish times in latency mode") {
 }
 
 TEST_CASE("traces, instruction by instruction") {
-    for (const auto& [name, recorded] : recorded_results()) {
+    for (const auto& entry : recorded_results()) {
+        const std::string& name = entry.first;
         CAPTURE(name);
         SimulationOptions options;
         options.record_trace = true;
@@ -154,7 +157,9 @@ TEST_CASE("traces, instruction by instruction") {
 }
 
 TEST_CASE("rounds of every core after a given time") {
-    for (const auto& [name, recorded] : recorded_results()) {
+    for (const auto& entry : recorded_results()) {
+        const std::string& name = entry.first;
+        const Recorded& recorded = entry.second;
         CAPTURE(name);
         SimulationOptions options;
         options.rounds = 0;
@@ -171,7 +176,9 @@ TEST_CASE("rounds of every core after a given time") {
 }
 
 TEST_CASE("the steady interval is the simulator's time per sample") {
-    for (const auto& [name, recorded] : recorded_results()) {
+    for (const auto& entry : recorded_results()) {
+        const std::string& name = entry.first;
+        const Recorded& recorded = entry.second;
         CAPTURE(name);
         SimulationOptions options;
         options.rounds = 400;

@@ -233,7 +233,9 @@ TEST_CASE("an output that nobody wrote in full is refused") {
 TEST_CASE("the matrix kernel adds rows in order, whatever the shape") {
     std::mt19937 random(7);
     std::uniform_real_distribution<float> uniform(-1, 1);
-    for (const auto& [rows, columns] : std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {3, 5}, {4, 8}, {7, 33}, {128, 512}, {127, 9}, {5, 0}, {0, 4}}) {
+    for (const auto& shape : std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {3, 5}, {4, 8}, {7, 33}, {128, 512}, {127, 9}, {5, 0}, {0, 4}}) {
+        const std::size_t rows = shape.first;
+        const std::size_t columns = shape.second;
         CAPTURE(rows);
         CAPTURE(columns);
         Floats x(rows), cells(rows * columns), y(columns, 42.0F);
