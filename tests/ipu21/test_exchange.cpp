@@ -169,8 +169,8 @@ TEST_CASE("the order in which transfers are listed changes nothing where priorit
         Phase phase = random_phase(random, {20, 15, 4, 4148}, false);
         // One transfer per source and size: no two transfers tie.
         std::ranges::sort(phase.transfers, {}, [](const Transfer& t) { return std::pair(t.source, t.words); });
-        const auto repeated = std::ranges::unique(phase.transfers, {}, [](const Transfer& t) { return std::pair(t.source, t.words); });
-        phase.transfers.erase(repeated.begin(), repeated.end());
+        const auto same = [](const Transfer& a, const Transfer& b) { return a.source == b.source && a.words == b.words; };
+        phase.transfers.erase(std::unique(phase.transfers.begin(), phase.transfers.end(), same), phase.transfers.end());
         Phase shuffled = phase;
         for (std::size_t i = shuffled.transfers.size(); i > 1; --i) std::swap(shuffled.transfers[i - 1], shuffled.transfers[random.below(static_cast<std::uint32_t>(i))]);
         const PhaseSchedule a = schedule_exclusive(target, topology, phase);
