@@ -17,6 +17,10 @@ void missing_column(std::string_view file, std::string_view name) {
     bad_input("{}: column '{}' is missing; was it written by another program?", file, name);
 }
 
+void misaligned_column(std::string_view file, std::string_view name) {
+    bad_input("{}: column '{}' does not start at a multiple of its elements' alignment; the file is damaged", file, name);
+}
+
 std::string_view pool_text(std::span<const std::uint8_t> pool, std::uint32_t offset) {
     if (offset >= pool.size()) return {};
     const auto rest = pool.subspan(offset);

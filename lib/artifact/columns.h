@@ -30,12 +30,16 @@ inline constexpr flatbuffers::uoffset_t artifact_table_limit = 1U << 30U;
 void guard_artifact_size(std::size_t bytes);
 
 [[noreturn]] void missing_column(std::string_view file, std::string_view name);
+[[noreturn]] void misaligned_column(std::string_view file, std::string_view name);
 
 /// A span of plain rows over a FlatBuffers vector of the same layout (little-endian hosts only, checked at compile time).
 template <class Row, class Vector>
 std::span<const Row> column(const Vector* vector, std::string_view file, std::string_view name) {
     static_assert(FLATBUFFERS_LITTLEENDIAN == 1, "artifacts are mapped as they are, so the host must be little-endian");
     if (vector == nullptr) missing_column(file, name);
+    if (vector->size() == 0) return {};
+    // FlatBuffers' verifier looks at the alignment of lengths only, not at that of elements of eight bytes.
+    if (reinterpret_cast<std::uintptr_t>(vector->Data()) % alignof(Row) != 0) misaligned_column(file, name);
     return {reinterpret_cast<const Row*>(vector->Data()), vector->size()};
 }
 

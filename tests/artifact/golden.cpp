@@ -37,4 +37,22 @@ TEST_CASE("files of version 1 read as they were meant") {
     });
 }
 
+TEST_CASE("what fuzzers found once is refused as bad input") {
+    for_each_sample([]<class Kind>(std::type_identity<Kind>, const auto&) {
+        for (const auto& entry : fs::directory_iterator(golden_path<Kind>().parent_path())) {
+            if (entry.path().filename().string().starts_with("version-")) continue;
+            CAPTURE(entry.path().string());
+            std::string text = "(accepted)";
+            try {
+                const AnyArtifact artifact(entry.path().string());
+            } catch (const Failure& failure) {
+                CHECK(failure.status() == ExitStatus::bad_input);
+                text = failure.what();
+            }
+            CHECK(text != "(accepted)");
+            if (entry.path().filename() == "misaligned-blobs") CHECK(text.find("column 'blobs' does not start at a multiple") != std::string::npos);
+        }
+    });
+}
+
 }  // namespace
