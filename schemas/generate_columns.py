@@ -74,6 +74,9 @@ def row_types(schema):
         out.append(f"struct {name} {{\n{members}\n    bool operator==(const {name}&) const = default;\n}};")
         if kind == "struct":
             out.append(f"static_assert(sizeof({name}) == sizeof(fbs::{name}) && std::is_trivially_copyable_v<{name}>);")
+            # Hidden padding would put uninitialised bytes into artifacts.
+            members_size = " + ".join(f"sizeof({schema.cpp(t)})" for _, t in fields)
+            out.append(f"static_assert(sizeof({name}) == {members_size}, \"{name} has padding\");")
     return "\n".join(out)
 
 

@@ -86,7 +86,7 @@ inline TasksColumns sample(std::type_identity<Tasks>) {
     tasks.families = {family};
     tasks.inputs = {0};
     tasks.steps = {{static_cast<std::uint32_t>(StepKind::Relu), static_cast<std::uint32_t>(OperandKind::None), 0, 0.0F, 0.0F}};
-    tasks.lanes = {{0, 0, 2, 0, 1, 0, 2, 114}, {0, 2, 2, 1, 1, 2, 2, 114}};
+    tasks.lanes = {{0, 0, 2, 0, 1, 0, 2, 0, 114}, {0, 2, 2, 1, 1, 2, 2, 0, 114}};
     tasks.demands = {{0, 0, 2}, {0, 2, 2}};
     tasks.graph_inputs = {0};
     tasks.graph_outputs = {1};
