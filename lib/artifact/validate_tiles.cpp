@@ -67,6 +67,22 @@ void check_operators(const Tasks& tasks, const Validator& check) {
     check.length(tasks.tile_plans.size(), next_plan, "tile_plans");
 }
 
+/// What the expansion of a GEMM divides by or counts on.
+void check_gemm_plan(const TilePlan& plan, std::size_t row, const Validator& check) {
+    const auto distribution = static_cast<TileDistribution>(plan.distribution);
+    const bool stationary = distribution == TileDistribution::OutputStationary;
+    const bool panels = distribution == TileDistribution::PanelReduction;
+    if (!stationary && !panels && distribution != TileDistribution::ParallelReduction) return;
+    if (plan.inner_block == 0 || plan.output_block == 0 || plan.weight_slabs == 0) check.reject("tile_plans", row, "an empty block");
+    if (stationary && (plan.inner != 1 || plan.weight_slabs > plan.rows)) check.reject("tile_plans", row, "no output-stationary grid");
+    if (panels && (plan.columns != 1 || plan.fan_in < 2 || plan.staged_panels == 0)) check.reject("tile_plans", row, "no panel reduction");
+    if (!stationary && !panels) {
+        const bool by_rows = plan.order == static_cast<std::uint32_t>(TileGridOrder::ColumnsFast);
+        const bool split = by_rows ? plan.split_rows == plan.inner && plan.split_columns == 1 : plan.split_columns == plan.inner && plan.split_rows == 1;
+        if (!split) check.reject("tile_plans", row, "its result is not split over its partners");
+    }
+}
+
 void check_plans(const Tasks& tasks, const Validator& check) {
     for (std::size_t row = 0; row < tasks.tile_plans.size(); ++row) {
         const TilePlan& plan = tasks.tile_plans[row];
@@ -82,6 +98,7 @@ void check_plans(const Tasks& tasks, const Validator& check) {
         }
         if (plan.rows == 0 || plan.columns == 0 || plan.inner == 0) check.reject("tile_plans", row, "an empty grid");
         check.below(std::uint64_t{plan.rows} * plan.columns, tile_limit, "tile_plans", row);
+        check_gemm_plan(plan, row, check);
         check.below(std::uint64_t{plan.rows} * plan.columns * plan.inner, tile_limit, "tile_plans", row);
     }
 }

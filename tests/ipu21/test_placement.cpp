@@ -211,4 +211,21 @@ TEST_CASE("schedules that do not belong to the tasks are refused") {
     wrong = chain.schedules[0];
     wrong.conversions.insert(wrong.conversions.begin(), {0, 0, 1, 0, 0});
     CHECK(status(wrong) == ExitStatus::bad_input);
+    // Tasks whose plans do not fit the target or their operator.
+    const auto status_of_tasks = [&](const auto& change) {
+        TasksColumns tasks = chain.tasks;
+        change(tasks.tile_plans[chain.schedules[0].plan_choice[0]]);
+        try {
+            validate(view(tasks), "changed.tasks");
+            (void)lower(view(tasks), view(chain.schedules[0]), view(target));
+        } catch (const Failure& failure) {
+            return failure.status();
+        }
+        return ExitStatus::done;
+    };
+    CHECK(status_of_tasks([](TilePlan&) {}) == ExitStatus::done);
+    CHECK(status_of_tasks([](TilePlan& plan) { plan.rows = 2000; }) == ExitStatus::bad_input);
+    CHECK(status_of_tasks([](TilePlan& plan) { plan.inner_block = 0; }) == ExitStatus::bad_input);
+    CHECK(status_of_tasks([](TilePlan& plan) { plan.distribution = 0; }) == ExitStatus::bad_input);
+    CHECK(status_of_tasks([](TilePlan& plan) { plan.distribution = 3; plan.split_rows = 7; }) == ExitStatus::bad_input);
 }

@@ -120,6 +120,9 @@ ProgramColumns empty_program(const Tasks& tasks, const Target& target) {
 
 LoweredProgram lower(const Tasks& tasks, const Schedule& schedule, const Target& target) {
     StepProgram steps = expand_steps(tasks, schedule, target);
+    for (const PlannedPhase& planned : steps.phases) {
+        check_phase(planned.phase, target.core_count, target.ipu21.max_transfer_words, "lowered phase");
+    }
     const std::vector<std::uint32_t> bytes = buffer_bytes(tasks, schedule, target, steps);
     LoweredProgram result;
     result.program = empty_program(tasks, target);
@@ -132,7 +135,6 @@ LoweredProgram lower(const Tasks& tasks, const Schedule& schedule, const Target&
     program.tile_steps = steps.steps;
     for (std::size_t i = 0; i < steps.phases.size(); ++i) {
         PlannedPhase& planned = steps.phases[i];
-        check_phase(planned.phase, target.core_count, target.ipu21.max_transfer_words, "lowered phase");
         addresser.assign(i, planned.phase);
         const PhaseSchedule finalised = schedule_phase(target, topology, planned.phase);
         program.tile_steps[steps.phase_step[i]].cycles = finalised.cycles;
