@@ -4,7 +4,8 @@
 
 namespace weft {
 
-/// A small generator whose sequence is part of weft's results: the same with every compiler and machine (splitmix64).
+/// A small generator whose sequence is part of weft's results: the same with every compiler and machine (SplitMix64: Steele,
+/// Lea, Flood 2014).
 class Random {
 public:
     explicit Random(std::uint64_t seed) : state_(seed) {}

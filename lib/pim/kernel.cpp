@@ -12,10 +12,6 @@ std::int32_t pitch_elems(const TaskTensor& tensor) {
     return static_cast<std::int32_t>((tensor.columns + tensor.gap) * tensor.channels);
 }
 
-std::int32_t element_address(const RowAddress& rows, const TaskTensor& tensor, std::int32_t row, std::int32_t column) {
-    return rows.base + (row - rows.first_row) * pitch_elems(tensor) + column * static_cast<std::int32_t>(tensor.channels);
-}
-
 std::uint32_t segment_positions(const TaskTensor& tensor) {
     return std::clamp(segment_limit_elems / tensor.channels, 1U, tensor.columns);
 }
@@ -45,6 +41,15 @@ void place_full_constants(Emission& emission, std::uint32_t first_row, std::uint
 
 }  // namespace
 }  // namespace kernel
+
+std::int32_t element_address(const RowAddress& rows, const TaskTensor& tensor, std::int32_t row, std::int32_t column) {
+    return rows.base + (row - rows.first_row) * kernel::pitch_elems(tensor) + column * static_cast<std::int32_t>(tensor.channels);
+}
+
+std::int32_t position_address(const RowAddress& rows, const TaskTensor& tensor, std::uint32_t position) {
+    return element_address(rows, tensor, static_cast<std::int32_t>(position / tensor.columns),
+                           static_cast<std::int32_t>(position % tensor.columns));
+}
 
 void emit_kernel(const Tasks& tasks, FamilyId family_id, std::uint32_t first_tile, std::uint32_t tile_count,
                  const KernelSpace& space, LocalMemory& memory, OperationList& code) {

@@ -18,6 +18,11 @@ struct RowAddress {
     std::int32_t first_row = 0;
 };
 
+[[nodiscard]] std::int32_t element_address(const RowAddress& rows, const TaskTensor& tensor, std::int32_t row, std::int32_t column);
+
+/// The same for a position (row * columns + column of the tensor).
+[[nodiscard]] std::int32_t position_address(const RowAddress& rows, const TaskTensor& tensor, std::uint32_t position);
+
 /// What the code of one actor may use on its core.
 struct KernelSpace {
     std::span<const RowAddress> inputs;   ///< per input slot of the family

@@ -31,7 +31,6 @@ struct Emission {
 };
 
 [[nodiscard]] std::int32_t pitch_elems(const TaskTensor& tensor);
-[[nodiscard]] std::int32_t element_address(const RowAddress& rows, const TaskTensor& tensor, std::int32_t row, std::int32_t column);
 
 /// Positions of a row that the pointwise steps handle at once.
 [[nodiscard]] std::uint32_t segment_positions(const TaskTensor& tensor);

@@ -67,13 +67,6 @@ MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t 
     return memory;
 }
 
-std::int32_t position_address(const RowAddress& rows, const TaskTensor& tensor, std::uint32_t position) {
-    const auto row = static_cast<std::int32_t>(position / tensor.columns);
-    const auto column = static_cast<std::int32_t>(position % tensor.columns);
-    const auto pitch = static_cast<std::int32_t>((tensor.columns + tensor.gap) * tensor.channels);
-    return rows.base + (row - rows.first_row) * pitch + column * static_cast<std::int32_t>(tensor.channels);
-}
-
 std::int32_t stage_address(const Tasks& tasks, const ActorPlan& plan, const MemoryPlan& memory, std::uint32_t input,
                            std::uint32_t stage, PositionSpan span) {
     const RowBuffer& buffer = plan.inputs[input];

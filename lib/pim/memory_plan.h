@@ -26,9 +26,6 @@ struct MemoryPlan {
 
 [[nodiscard]] MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t core_count);
 
-/// Where positions from `position` on stand in a row buffer.
-[[nodiscard]] std::int32_t position_address(const RowAddress& rows, const TaskTensor& tensor, std::uint32_t position);
-
 /// Where the positions of `span` (within one span of the input buffer) stand in delay buffer `stage` (0 is the first).
 [[nodiscard]] std::int32_t stage_address(const Tasks& tasks, const ActorPlan& plan, const MemoryPlan& memory, std::uint32_t input,
                                          std::uint32_t stage, PositionSpan span);

@@ -10,6 +10,7 @@
 using namespace weft;
 using lower_pim::Message;
 using lower_pim::order_exchange;
+using lower_pim::OrderedMessage;
 
 namespace {
 
@@ -46,7 +47,12 @@ TEST_CASE("every message is ordered once and the ready times are those of the or
         std::vector<std::int64_t> ready(cores);
         for (auto& time : ready) time = random.below(5000);
         const auto start = ready;
-        auto order = order_exchange(messages, ready);
+        std::vector<std::uint32_t> order;
+        for (const OrderedMessage& message : order_exchange(messages, ready)) {
+            order.push_back(message.index);
+            // No message starts before its cores could.
+            CHECK(message.start_ns >= std::max(start[messages[message.index].from.index()], start[messages[message.index].to.index()]));
+        }
         CHECK(makespan(messages, order, start) == *std::max_element(ready.begin(), ready.end()));
         std::sort(order.begin(), order.end());
         REQUIRE(order.size() == messages.size());

@@ -47,7 +47,7 @@ HostTensor random_input(const Graph& graph, TensorId tensor, bool pixels, Random
     const bool is_normal = !pixels && (type == 1 || type == 10 || type == 11);
     HostTensor value{{dims.begin(), dims.end()}, std::vector<float>(elem_count(dims))};
     for (float& x : value.values) {
-        x = is_normal ? static_cast<float>(static_cast<double>(random.bell()) / bell_deviation) : static_cast<float>(random.uniform() & 255U);
+        x = is_normal ? static_cast<float>(static_cast<double>(bell(random)) / bell_deviation) : static_cast<float>(uniform(random) & 255U);
     }
     return value;
 }

@@ -33,7 +33,7 @@ struct ImportedNetwork {
         const auto dims = tensor_dims(graph, TensorId{graph.inputs[0]});
         HostTensor input{{dims.begin(), dims.end()}, std::vector<float>(elem_count(dims))};
         Random random(seed);
-        for (float& x : input.values) x = static_cast<float>(static_cast<double>(random.bell()) / bell_deviation);
+        for (float& x : input.values) x = static_cast<float>(static_cast<double>(bell(random)) / bell_deviation);
         static_cast<void>(run_graph(graph, store, std::span(&input, 1), values));
     }
 

@@ -112,7 +112,7 @@ std::string Builder::floats(const std::string& name, std::span<const std::int64_
 std::string Builder::weights(const std::string& name, std::span<const std::int64_t> dims, std::int64_t fan_in, bool after_rectifier) {
     Random random = next_stream();
     std::vector<std::int64_t> integers(static_cast<std::size_t>(product(dims)));
-    for (std::int64_t& integer : integers) integer = random.bell();
+    for (std::int64_t& integer : integers) integer = bell(random);
     // A depthwise filter keeps its mean: without it, it would be blind to a constant plane.
     constexpr std::int64_t smallest_centred = 16;
     const bool centred = fan_in >= smallest_centred;
@@ -132,7 +132,7 @@ std::string Builder::weights(const std::string& name, std::span<const std::int64
 std::string Builder::vector(const std::string& name, std::int64_t count, double mean, double deviation) {
     Random random = next_stream();
     std::vector<std::int64_t> integers(static_cast<std::size_t>(count));
-    for (std::int64_t& integer : integers) integer = random.bell();
+    for (std::int64_t& integer : integers) integer = bell(random);
     const std::int64_t dims[] = {count};
     return floats(name, dims, integers, deviation / bell_deviation, mean);
 }

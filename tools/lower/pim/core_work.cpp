@@ -108,7 +108,7 @@ private:
                         slot.operations);
             if (tasks_.tensors[family.output].output_port != no_id) record_store(actor, space.output, slot.operations);
         }
-        for (const OperationList::Loop& loop : slot.operations.loops()) slot.trip_ns.push_back(trip_time(slot.operations, loop));
+        for (const OperationList::Loop& loop : slot.operations.loops()) slot.trip_ns.push_back(trip_time(slot.operations, loop, core));
     }
 
     void record_store(const Actor& actor, RowAddress output, OperationList& operations) const {
@@ -126,11 +126,11 @@ private:
     }
 
     /// One repetition: the instructions, and one register load for each operand that moves.
-    [[nodiscard]] std::int64_t trip_time(const OperationList& operations, const OperationList::Loop& loop) const {
+    [[nodiscard]] std::int64_t trip_time(const OperationList& operations, const OperationList::Loop& loop, CoreId core) const {
         std::int64_t ns = 0;
         for (const Operation& operation : operations.body(loop)) {
             if (operation.op == Opcode::St) {
-                ns += timing_.store_ns(CoreId(0), static_cast<std::uint32_t>(operation.length));
+                ns += timing_.store_ns(core, static_cast<std::uint32_t>(operation.length));
                 continue;
             }
             Instruction instruction;

@@ -17,7 +17,7 @@ using Key = std::tuple<std::int64_t, std::int64_t, std::uint32_t>;
 
 }  // namespace
 
-std::vector<std::uint32_t> order_exchange(std::span<const Message> messages, std::vector<std::int64_t>& core_ready_ns) {
+std::vector<OrderedMessage> order_exchange(std::span<const Message> messages, std::vector<std::int64_t>& core_ready_ns) {
     std::vector<std::int64_t> remaining(core_ready_ns.size(), 0);
     for (const Message& message : messages) {
         remaining[message.from.index()] += message.send_ns;
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> order_exchange(std::span<const Message> messages, std
     };
     std::priority_queue<Key, std::vector<Key>, std::greater<>> queue;
     for (std::uint32_t i = 0; i < messages.size(); ++i) queue.push(key_of(i));
-    std::vector<std::uint32_t> order;
+    std::vector<OrderedMessage> order;
     order.reserve(messages.size());
     while (!queue.empty()) {
         const Key top = queue.top();
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> order_exchange(std::span<const Message> messages, std
         to = start + message.recv_ns;
         remaining[message.from.index()] -= message.send_ns;
         remaining[message.to.index()] -= message.recv_ns;
-        order.push_back(index);
+        order.push_back({index, start});
     }
     return order;
 }

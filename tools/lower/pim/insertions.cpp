@@ -84,8 +84,8 @@ private:
             for (std::uint32_t c = 0; c < target_.core_count; ++c) {
                 ready[c] += compute_ns(work_.at(CoreId(c), before)) + fixed_ns(CoreId(c), work_.at(CoreId(c), slot));
             }
-            for (const std::uint32_t index : order_exchange(messages_of(by_slot[slot]), ready)) {
-                const std::uint32_t t = by_slot[slot][index];
+            for (const OrderedMessage& message : order_exchange(messages_of(by_slot[slot]), ready)) {
+                const std::uint32_t t = by_slot[slot][message.index];
                 work_.at(from(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t});
                 work_.at(to(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t});
             }
@@ -119,20 +119,10 @@ private:
         std::vector<WovenMessage> messages;
         for (const std::uint32_t t : transfers) messages.push_back(woven_message(plan_.transfers[t]));
         // First wish: where a burst exchange would start each message.
-        const std::vector<Message> plain = messages_of(transfers);
         std::vector<std::int64_t> ready(target_.core_count, 0);
         for (std::uint32_t c = 0; c < target_.core_count; ++c) ready[c] = cores[c].fixed_ns + compute_ns(work_.at(CoreId(c), 0));
-        const std::vector<std::int64_t> start = ready;
-        std::vector<std::int64_t> clock = start;
         std::vector<std::int64_t> wish(messages.size(), 0);
-        for (const std::uint32_t index : order_exchange(plain, ready)) {
-            const Message& message = plain[index];
-            std::int64_t& a = clock[message.from.index()];
-            std::int64_t& b = clock[message.to.index()];
-            wish[index] = std::max(a, b);
-            a = wish[index] + message.send_ns;
-            b = wish[index] + message.recv_ns;
-        }
+        for (const OrderedMessage& message : order_exchange(messages_of(transfers), ready)) wish[message.index] = message.start_ns;
         const Weave woven = weave_messages(cores, messages, wish, {});
         for (const std::uint32_t index : woven.order) {
             const std::uint32_t t = transfers[index];
