@@ -30,7 +30,7 @@ Axis random_axis(Random& random, bool ceil_mode, const std::string& auto_pad) {
             axis.pad_end = total - axis.pad_begin;
         } else {
             axis.pad_begin = random.between(0, axis.kernel - 1);
-            axis.pad_end = random.between(0, axis.kernel - 1);
+            axis.pad_end = random.between(0, axis.kernel + 3);
             const std::int64_t free = axis.in + axis.pad_begin + axis.pad_end - reach;
             if (free < 0) continue;
             axis.out = ceil_mode ? (free + axis.stride - 1) / axis.stride + 1 : free / axis.stride + 1;

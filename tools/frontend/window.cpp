@@ -29,7 +29,10 @@ void count_positions(WindowAxis& axis, bool ceil_mode) {
     if (!ceil_mode) return;
     if (free >= 0) axis.out = ceil_divide(free, axis.stride) + 1;
     if ((axis.out - 1) * axis.stride >= axis.in + axis.pad_begin) --axis.out;
-    axis.overhang = std::max<std::int64_t>(0, (axis.out - 1) * axis.stride + axis.reach() - padded);
+    const std::int64_t used = (axis.out - 1) * axis.stride + axis.reach();
+    axis.overhang = std::max<std::int64_t>(0, used - padded);
+    // The padding that only the dropped window covered goes with it, so that the extent follows from the padding again.
+    if (used < padded) axis.pad_end = std::min(axis.pad_end, std::max<std::int64_t>(0, used - axis.in - axis.pad_begin));
 }
 
 }  // namespace
