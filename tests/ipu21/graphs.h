@@ -91,7 +91,7 @@ inline GraphColumns mlp_graph(std::uint32_t batch, std::uint32_t tokens, std::ui
     return g.graph();
 }
 
-/// A pre-norm transformer block; heads of `width / heads` columns.
+/// A pre-norm transformer block; heads of `width / heads` columns. Without `hidden` its attention half alone.
 inline GraphColumns block_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t hidden, std::uint32_t heads) {
     GraphBuilder g;
     const auto norm = [&](const std::string& name, std::uint32_t x) {
@@ -122,6 +122,10 @@ inline GraphColumns block_graph(std::uint32_t tokens, std::uint32_t width, std::
     g.ints(AttributeKey::Perm, {0, 2, 1, 3});
     const std::uint32_t joined = g.node(OperatorKind::Reshape, "joined", {back}, {1, tokens, width});
     const std::uint32_t middle = g.node(OperatorKind::Add, "residual1", {x, g.linear("out", joined, width, true)}, {1, tokens, width});
+    if (hidden == 0) {
+        g.output(middle);
+        return g.graph();
+    }
     const std::uint32_t up = g.linear("up", norm("norm2", middle), hidden, true);
     // Gelu as exporters write it.
     const std::uint32_t scaled_up = g.node(OperatorKind::Div, "root", {up, g.weight({1})}, g.dims_of(up));
@@ -132,5 +136,7 @@ inline GraphColumns block_graph(std::uint32_t tokens, std::uint32_t width, std::
     g.output(g.node(OperatorKind::Add, "residual2", {middle, g.linear("down", gelu, width, true)}, {1, tokens, width}));
     return g.graph();
 }
+
+inline GraphColumns attention_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t heads) { return block_graph(tokens, width, 0, heads); }
 
 }  // namespace weft::test

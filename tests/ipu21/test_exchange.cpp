@@ -1,78 +1,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "base/random.h"
+#include "exchange_cases.h"
 #include "ipu21/check_exchange.h"
 #include "ipu21/exchange_counters.h"
 #include "machine.h"
 
 using namespace weft;
 using namespace weft::ipu21;
-
-namespace {
-
-struct Shape {
-    std::uint32_t tiles;
-    std::uint32_t transfers;
-    std::uint32_t fan_out;
-    std::uint32_t words;
-};
-
-Phase random_phase(Random& random, const Shape& shape, bool placed) {
-    Phase phase;
-    for (std::uint32_t i = 0; i < shape.transfers; ++i) {
-        std::vector<std::uint32_t> tiles(shape.tiles);
-        std::iota(tiles.begin(), tiles.end(), 0U);
-        const std::uint32_t count = 1 + random.below(std::min(shape.fan_out, shape.tiles - 1));
-        for (std::uint32_t k = 0; k <= count; ++k) std::swap(tiles[k], tiles[k + random.below(shape.tiles - k)]);
-        const auto receivers = std::span(tiles).subspan(1, count);
-        add_transfer(phase, TileId(tiles[0]), receivers, 1 + random.below(shape.words), 4148);
-        if (!placed) continue;
-        while (phase.source_address.size() < phase.transfers.size()) phase.source_address.push_back(0x80000 + 64 * random.below(40));
-        while (phase.receiver_address.size() < phase.receivers.size()) phase.receiver_address.push_back(0x80000 + 64 * random.below(40));
-    }
-    return phase;
-}
-
-/// Shortest phase over all orders in which transfers may be appended (which covers every schedule without needless waiting).
-std::uint64_t exhaustive(const Target& target, const Topology& topology, const Phase& phase, bool exclusive) {
-    std::vector<std::uint32_t> order(phase.transfers.size());
-    std::iota(order.begin(), order.end(), 0U);
-    const auto dedicated = dedicated_transfers(phase, topology.tile_count());
-    std::uint64_t best = ~std::uint64_t{0};
-    do {
-        std::vector<std::uint64_t> send(topology.tile_count(), 0);
-        std::vector<std::uint64_t> receive(topology.tile_count(), 0);
-        std::uint64_t horizon = 0;
-        for (const std::uint32_t row : order) {
-            const Transfer& transfer = phase.transfers[row];
-            std::vector<std::uint32_t> begin;
-            const auto receivers = phase.receivers_of(transfer);
-            const TransferTiming timing =
-                transfer_timing(target, topology, TileId(transfer.source), receivers, transfer.words, dedicated[row] != 0, &begin);
-            std::uint64_t start = 0;
-            const auto after = [&](std::uint64_t free, std::uint64_t offset) { start = std::max(start, free > offset ? free - offset : 0); };
-            if (exclusive) {
-                after(send[transfer.source], 0);
-                for (const std::uint32_t tile : receivers) after(send[tile], 0);
-                send[transfer.source] = start + timing.end + 1;
-                for (const std::uint32_t tile : receivers) send[tile] = start + timing.end + 1;
-            } else {
-                after(send[transfer.source], timing.send_begin);
-                for (std::size_t i = 0; i < receivers.size(); ++i) after(receive[receivers[i]], begin[i]);
-                send[transfer.source] = start + timing.send_begin + transfer.words + 1;
-                for (std::size_t i = 0; i < receivers.size(); ++i) receive[receivers[i]] = start + begin[i] + transfer.words + 1;
-            }
-            horizon = std::max(horizon, start + timing.end);
-        }
-        best = std::min(best, horizon);
-    } while (std::ranges::next_permutation(order).found);
-    return best;
-}
-
-}  // namespace
+using test::random_phase;
+using test::Shape;
 
 TEST_CASE("schedules of random phases pass the independent checker, respect the bounds, and duplex never loses") {
     const TargetColumns columns = test::c600();
@@ -142,8 +80,8 @@ TEST_CASE("greedy against every order on up to seven transfers") {
     for (; rounds < 80; ++rounds) {
         const Shape shape{3 + random.below(6), 2 + random.below(rounds < 10 ? 6U : 5U), 1 + random.below(3), rounds % 2 == 0 ? 1U + random.below(2000) : 1000};
         const Phase phase = random_phase(random, shape, false);
-        const std::uint64_t best_exclusive = exhaustive(target, topology, phase, true);
-        const std::uint64_t best_duplex = exhaustive(target, topology, phase, false);
+        const std::uint64_t best_exclusive = test::shortest_phase(target, topology, phase, true);
+        const std::uint64_t best_duplex = test::shortest_phase(target, topology, phase, false);
         const double exclusive = static_cast<double>(schedule_exclusive(target, topology, phase).cycles) / static_cast<double>(best_exclusive);
         const double duplex = static_cast<double>(schedule_full_duplex(target, topology, phase).cycles) / static_cast<double>(best_duplex);
         CHECK(exclusive >= 1);
