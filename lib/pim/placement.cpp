@@ -23,10 +23,6 @@ void merge_lanes(const Tasks& tasks, std::span<const std::uint16_t> lane_core, s
                 Actor& actor = plan.actors.back();
                 actor.tile_count += lane.tile_count;
                 ++actor.lane_count;
-                const std::uint32_t end = std::max(actor.first_position + actor.position_count,
-                                                   lane.first_position + lane.position_count);
-                actor.first_position = std::min(actor.first_position, lane.first_position);
-                actor.position_count = end - actor.first_position;
                 continue;
             }
             Actor actor;
@@ -36,8 +32,6 @@ void merge_lanes(const Tasks& tasks, std::span<const std::uint16_t> lane_core, s
             actor.lane_count = 1;
             actor.first_tile = lane.first_tile;
             actor.tile_count = lane.tile_count;
-            actor.first_position = lane.first_position;
-            actor.position_count = lane.position_count;
             actor.level = family_level[f];
             plan.actors.push_back(actor);
         }
@@ -67,12 +61,12 @@ struct BufferDraft {
                  static_cast<std::int32_t>(row_of(tensor, span.first + span.count - 1)) + 1);
     }
 
-    /// Sort and join overlapping or touching spans into the plan.
-    void finish(std::vector<PositionSpan>& all) {
+    /// Sort and join spans into the plan: overlapping and touching ones, and those with at most `gap` positions between them.
+    void finish(std::vector<PositionSpan>& all, std::uint32_t gap = 0) {
         std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         buffer.first_span = narrow<std::uint32_t>(all.size());
         for (const PositionSpan& span : spans) {
-            if (all.size() > buffer.first_span && span.first <= all.back().first + all.back().count) {
+            if (all.size() > buffer.first_span && span.first <= all.back().first + all.back().count + gap) {
                 all.back().count = std::max(all.back().count, span.first + span.count - all.back().first);
             } else {
                 all.push_back(span);
@@ -96,7 +90,13 @@ void plan_outputs(const Tasks& tasks, ActorPlan& plan) {
             drafts.push_back(draft);
         }
         actor.output = entry->second;
-        drafts[actor.output].add_span(tasks.tensors[family.output], {actor.first_position, actor.position_count});
+        BufferDraft& draft = drafts[actor.output];
+        const TaskTensor& tensor = tasks.tensors[family.output];
+        const TileGrid grid(family, tensor);
+        grid.for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) { draft.add_span(tensor, span); });
+        grid.for_each_row(actor.first_tile, actor.tile_count, [&](const TileRectangle&, const TileRectangle& computed) {
+            draft.add_rows(static_cast<std::int32_t>(computed.first_row), static_cast<std::int32_t>(computed.end_row));
+        });
     }
     for (BufferDraft& draft : drafts) {
         draft.finish(plan.spans);
@@ -107,33 +107,25 @@ void plan_outputs(const Tasks& tasks, ActorPlan& plan) {
 /// Rows that the windows of an actor read, padding included.
 std::pair<std::int32_t, std::int32_t> window_rows(const Tasks& tasks, const Actor& actor) {
     const Family& family = tasks.families[actor.family.index()];
-    const TaskTensor& output = tasks.tensors[family.output];
+    const TileGrid grid(family, tasks.tensors[family.output]);
     const auto row = [&](std::uint32_t y) {
         return static_cast<std::int32_t>(y * family.stride_rows) - static_cast<std::int32_t>(family.pad_top);
     };
-    const std::uint32_t first = row_of(output, actor.first_position);
-    const std::uint32_t last = row_of(output, actor.first_position + actor.position_count - 1);
+    const std::uint32_t first = grid.row_origin(actor.first_tile / grid.tiles_per_row());
+    const std::uint32_t last = grid.row_origin((actor.first_tile + actor.tile_count - 1) / grid.tiles_per_row()) + family.tile_rows - 1;
     const auto reach = static_cast<std::int32_t>((family.kernel_rows - 1) * family.dilation_rows);
     return {row(first), row(last) + reach + 1};
 }
+
+/// Elements that are cheaper moved for nothing than left out between two messages.
+constexpr std::uint32_t bridged_elems = 128;
 
 void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
     // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
     std::vector<BufferDraft> drafts;
-    std::vector<PositionSpan> hulls;
     for (Actor& actor : plan.actors) {
         const Family& family = tasks.families[actor.family.index()];
-        hulls.assign(family.input_count, {});
-        for (const Lane& lane : tasks.lanes.subspan(actor.first_lane, actor.lane_count)) {
-            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
-                if (demand.position_count == 0) continue;
-                PositionSpan& hull = hulls[demand.input];
-                const std::uint32_t end = std::max(hull.first + hull.count, demand.first_position + demand.position_count);
-                hull.first = hull.count == 0 ? demand.first_position : std::min(hull.first, demand.first_position);
-                hull.count = end - hull.first;
-            }
-        }
         actor.first_input = narrow<std::uint32_t>(plan.actor_inputs.size());
         for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
             const std::uint32_t tensor = tasks.inputs[family.first_input + slot];
@@ -147,16 +139,21 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
                 drafts.push_back(draft);
             }
             plan.actor_inputs.push_back(entry->second);
-            BufferDraft& draft = drafts[entry->second];
-            draft.add_span(tasks.tensors[tensor], hulls[slot]);
             if (family.kind == static_cast<std::uint32_t>(FamilyKind::Matrix)) {
                 const auto [first, end] = window_rows(tasks, actor);
-                draft.add_rows(first, end);
+                drafts[entry->second].add_rows(first, end);
+            }
+        }
+        for (const Lane& lane : tasks.lanes.subspan(actor.first_lane, actor.lane_count)) {
+            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
+                const std::uint32_t tensor = tasks.inputs[family.first_input + demand.input];
+                drafts[plan.actor_inputs[actor.first_input + demand.input]].add_span(tasks.tensors[tensor],
+                                                                                     {demand.first_position, demand.position_count});
             }
         }
     }
     for (BufferDraft& draft : drafts) {
-        draft.finish(plan.spans);
+        draft.finish(plan.spans, bridged_elems / tasks.tensors[draft.buffer.tensor.index()].channels);
         plan.inputs.push_back(draft.buffer);
     }
 }

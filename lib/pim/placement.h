@@ -7,6 +7,7 @@
 #include "artifact/schedule.h"
 #include "artifact/tasks.h"
 #include "base/id.h"
+#include "pim/tiles.h"
 
 namespace weft {
 
@@ -21,8 +22,6 @@ struct Actor {
     std::uint32_t lane_count = 0;
     std::uint32_t first_tile = 0;
     std::uint32_t tile_count = 0;
-    std::uint32_t first_position = 0;
-    std::uint32_t position_count = 0;
     std::uint32_t level = 0;
     std::uint32_t first_input = 0;      ///< into ActorPlan::actor_inputs; as many as the family has input slots
     std::uint32_t output = 0;           ///< into ActorPlan::outputs
@@ -38,12 +37,6 @@ struct RowBuffer {
     std::int32_t row_count = 0;
     std::uint32_t first_span = 0;       ///< positions really demanded or produced: into ActorPlan::spans, ascending, disjoint
     std::uint32_t span_count = 0;
-};
-
-struct PositionSpan {
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-    bool operator==(const PositionSpan&) const = default;
 };
 
 /// Positions [first, first + count) of a tensor go from an output buffer (none: global memory) into an input buffer. On one core it is

@@ -92,9 +92,10 @@ private:
             for (std::size_t r = 0; r < family_->tile_rows; ++r)
                 for (std::size_t c = 0; c < family_->tile_columns; ++c) {
                     const std::size_t position = (row + r) * output_->columns + column + c;
-                    // The last tile of a row may reach back over the one before, to the same values.
-                    const std::size_t reach_back = family_->tile_columns - 1;
-                    if (position + reach_back < lane.first_position || position >= std::size_t{lane.first_position} + lane.position_count) {
+                    // The last tile of a row or column may reach back over the ones before, to the same values.
+                    const bool reaches_back = row + r < tile / tiles_per_row * family_->tile_rows || column + c < tile % tiles_per_row * family_->tile_columns;
+                    const bool inside = position >= lane.first_position && position < std::size_t{lane.first_position} + lane.position_count;
+                    if (!reaches_back && !inside) {
                         throw std::logic_error("a tile outside its lane's fragment");
                     }
                     std::fill_n(output_at(position), output_->channels, 0.0F);

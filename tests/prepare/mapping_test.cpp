@@ -5,6 +5,21 @@ using namespace weft;
 using namespace weft::testing;
 using namespace weft::preparation;
 
+namespace {
+
+std::vector<MappingChoice> all_choices(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip) {
+    std::vector<MappingChoice> choices;
+    for (const MappingLadder& ladder : mapping_ladders(problem, widest_tile, chip)) {
+        for (const std::uint32_t width : ladder.widths) {
+            choices.push_back(ladder.choice);
+            choices.back().tile_columns = width;
+        }
+    }
+    return choices;
+}
+
+}  // namespace
+
 TEST_CASE("convolutions of odd sizes, strides, pads and dilations compute the layer") {
     const std::vector<Window> windows = {
         {3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, {3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}}, {3, 3, {2, 1}, {0, 1, 1, 0}, {1, 1}},
@@ -39,7 +54,7 @@ TEST_CASE("depthwise and grouped convolutions are block-diagonal") {
             // One weight for each output position of a tile, none of the zeros between the channels.
             std::uint64_t weights = 0;
             for (const MatrixBlock& block : columns.blocks) weights += std::uint64_t{block.rows} * block.columns;
-            CHECK(weights == std::uint64_t{9} * channels * multiplier * columns.families[0].tile_columns);
+            CHECK(weights == std::uint64_t{9} * channels * multiplier * columns.families[0].tile_rows * columns.families[0].tile_columns);
         }
     }
     Network network;
@@ -62,14 +77,15 @@ TEST_CASE("every choice of the mapping is a partition of the matrix") {
         problem.input_channels = 36;
         problem.output_rows = 4;
         problem.output_columns = 11;
-        for (const MappingChoice& choice : mapping_choices(problem, 6, chip)) {
+        for (const MappingChoice& choice : all_choices(problem, 6, chip)) {
             CAPTURE(groups);
+            CAPTURE(choice.tile_rows);
             CAPTURE(choice.tile_columns);
             CAPTURE(choice.groups_per_block);
             CAPTURE(form_name(choice.form));
             // Every weight once per output position of the tile.
             const std::size_t weights = std::size_t{3} * 2 * problem.spec.inputs_per_group * 48;
-            std::vector<int> seen(weights * choice.tile_columns, 0);
+            std::vector<int> seen(weights * choice.positions(), 0);
             for (const ChannelBlock& block : channel_blocks(problem, choice.groups_per_block)) {
                 for (const MappedStrip& strip : map_block(problem, block, choice, chip)) {
                     CHECK(strip.rows <= 128);
@@ -79,7 +95,7 @@ TEST_CASE("every choice of the mapping is a partition of the matrix") {
                         });
                         REQUIRE(target_of != strip.targets.end());
                         for (std::uint32_t i = 0; i < part.rows; ++i)
-                            for (std::uint32_t j = 0; j < part.columns; ++j) ++seen.at(target_of->column * weights + part.offset + i * part.row_stride + j * part.column_stride);
+                            for (std::uint32_t j = 0; j < part.columns; ++j) ++seen.at((target_of->row * choice.tile_columns + target_of->column) * weights + part.offset + i * part.row_stride + j * part.column_stride);
                     }
                     if (choice.form == StripForm::rows || choice.form == StripForm::pixels) CHECK(strip.pieces.size() == 1);
                 }

@@ -19,10 +19,11 @@ ChipFacts::ChipFacts(const Target& target)
     }
 }
 
-TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t positions, std::uint32_t output_channels, const ChipFacts& chip) {
+TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t tile_rows, std::uint32_t tile_columns,
+                     std::uint32_t output_channels, const ChipFacts& chip) {
     const std::int64_t loads = register_loads * chip.timing.scalar_ns();
     TileCost cost;
-    std::vector<char> touched(std::size_t{positions} * output_channels, 0);
+    std::vector<char> touched(std::size_t{tile_rows} * tile_columns * output_channels, 0);
     for (const MappedStrip& strip : strips) {
         if (strip.pieces.size() > 1) {
             for (const Piece& piece : strip.pieces) cost.copy_ns += chip.timing.copy_ns(piece.length) + loads;
@@ -30,7 +31,7 @@ TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t position
         cost.mvmul_ns += chip.timing.mvmul_ns(strip.crossbars) + loads;
         for (const StripTarget& target : strip.targets) {
             // Runs of outputs that were, or were not, written before: added, or copied unless the strip's results go there whole.
-            const std::size_t first = std::size_t{target.column} * output_channels + target.channel;
+            const std::size_t first = (std::size_t{target.row} * tile_columns + target.column) * output_channels + target.channel;
             const std::size_t end = first + target.length;
             for (std::size_t from = first, to = first; from < end; from = to) {
                 while (to < end && touched[to] == touched[from]) ++to;

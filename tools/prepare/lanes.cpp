@@ -2,51 +2,77 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/id.h"
+#include "pim/tiles.h"
 
 namespace weft::preparation {
 namespace {
 
-/// The least run of positions that covers everything added.
-struct Hull {
-    std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t last = 0;
-    void add(std::uint64_t from, std::uint64_t to) {
-        first = std::min(first, from);
-        last = std::max(last, to);
-    }
-    [[nodiscard]] bool empty() const { return first > last; }
-};
-
-struct PositionRange {
-    std::uint64_t first = 0;
-    std::uint64_t end = 0;
-};
-
-/// Input positions that the tiles at output positions `range` touch.
-Hull window_hull(const Family& family, const WindowReach& reach, const TaskTensor& input, const TaskTensor& output, PositionRange range) {
-    Hull hull;
-    const std::uint64_t columns = output.columns;
-    for (std::uint64_t row = range.first / columns; row <= (range.end - 1) / columns; ++row) {
-        const std::uint64_t first = row == range.first / columns ? range.first % columns : 0;
-        const std::uint64_t last = row == (range.end - 1) / columns ? (range.end - 1) % columns : columns - 1;
-        const auto window_row = static_cast<std::int64_t>(row * family.stride_rows) - family.pad_top;
-        // A tile never leaves its row: the last one may start earlier and compute some outputs again. The reach is the tile's.
-        const std::uint64_t last_origin = columns - family.tile_columns;
-        const auto window_first = static_cast<std::int64_t>(std::min(first, last_origin) * family.stride_columns) - family.pad_left;
-        const auto window_last = static_cast<std::int64_t>(std::min(last, last_origin) * family.stride_columns) - family.pad_left;
-        const std::int64_t row_low = std::max<std::int64_t>(0, window_row + reach.first_row);
-        const std::int64_t row_high = std::min<std::int64_t>(std::int64_t{input.rows} - 1, window_row + reach.last_row);
-        const std::int64_t column_low = std::max<std::int64_t>(0, window_first + reach.first_column);
-        const std::int64_t column_high = std::min<std::int64_t>(std::int64_t{input.columns} - 1, window_last + reach.last_column);
-        if (row_low > row_high || column_low > column_high) continue;   // padding only
-        hull.add(static_cast<std::uint64_t>(row_low * input.columns + column_low), static_cast<std::uint64_t>(row_high * input.columns + column_high));
-    }
-    return hull;
+/// Input rows and columns that the tiles which compute `computed` read, padding left out; empty where there is only padding.
+TileRectangle window_rectangle(const Family& family, const WindowReach& reach, const TaskTensor& input, const TileRectangle& computed) {
+    const auto line = [](std::uint32_t output, std::uint32_t stride, std::uint32_t pad) {
+        return static_cast<std::int64_t>(std::uint64_t{output} * stride) - pad;
+    };
+    // The reach is a whole tile's, so the last tile's origin counts.
+    const auto cut = [](std::int64_t first, std::int64_t last, std::uint32_t extent, std::uint32_t& from, std::uint32_t& end) {
+        from = static_cast<std::uint32_t>(std::max<std::int64_t>(0, first));
+        end = static_cast<std::uint32_t>(std::clamp<std::int64_t>(last + 1, from, std::max(extent, from)));
+        end = std::min(end, extent);
+    };
+    TileRectangle rectangle;
+    cut(line(computed.first_row, family.stride_rows, family.pad_top) + reach.first_row,
+        line(computed.end_row - family.tile_rows, family.stride_rows, family.pad_top) + reach.last_row, input.rows, rectangle.first_row,
+        rectangle.end_row);
+    cut(line(computed.first_column, family.stride_columns, family.pad_left) + reach.first_column,
+        line(computed.end_column - family.tile_columns, family.stride_columns, family.pad_left) + reach.last_column, input.columns,
+        rectangle.first_column, rectangle.end_column);
+    return rectangle;
 }
+
+/// Collects the positions that a lane reads of one input.
+class DemandDraft {
+public:
+    void add(std::uint64_t first, std::uint64_t last) {
+        spans_.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last - first + 1)});
+    }
+
+    void add(const TileRectangle& rectangle, const TaskTensor& tensor) {
+        if (rectangle.first_column >= rectangle.end_column) return;
+        for (std::uint32_t row = rectangle.first_row; row < rectangle.end_row; ++row) {
+            spans_.push_back({row * tensor.columns + rectangle.first_column, rectangle.end_column - rectangle.first_column});
+        }
+    }
+
+    /// The least run of positions that covers everything.
+    void join() {
+        if (spans_.empty()) return;
+        const PositionSpan hull = std::accumulate(spans_.begin(), spans_.end(), spans_.front(), [](PositionSpan sum, const PositionSpan& span) {
+            const std::uint32_t first = std::min(sum.first, span.first);
+            return PositionSpan{first, std::max(sum.first + sum.count, span.first + span.count) - first};
+        });
+        spans_.assign(1, hull);
+    }
+
+    /// Ascending, touching and overlapping runs joined.
+    void append_to(std::vector<Demand>& demands, std::uint32_t slot) {
+        std::sort(spans_.begin(), spans_.end(), [](const PositionSpan& a, const PositionSpan& b) { return a.first < b.first; });
+        const std::size_t begin = demands.size();
+        for (const PositionSpan& span : spans_) {
+            if (demands.size() > begin && span.first <= demands.back().first_position + demands.back().position_count) {
+                const std::uint32_t end = std::max(demands.back().first_position + demands.back().position_count, span.first + span.count);
+                demands.back().position_count = end - demands.back().first_position;
+            } else {
+                demands.push_back({slot, span.first, span.count});
+            }
+        }
+    }
+
+private:
+    std::vector<PositionSpan> spans_;
+};
 
 /// Source position of the last element of a copy.
 std::uint64_t last_source_position(const MoveCopy& copy, const TaskTensor& source) {
@@ -75,73 +101,71 @@ public:
 
     void cut(std::uint64_t lane_ns) {
         const TaskTensor& output = columns_.tensors[family_.output];
-        tiles_per_row_ = ceil_divide(output.columns, family_.tile_columns);
-        const std::uint64_t tiles = std::uint64_t{output.rows} * tiles_per_row_;
+        const TileGrid grid(family_, output);
+        const std::uint64_t tiles = grid.tile_count();
         const std::uint64_t work = checked_multiply(tiles, family_.tile_ns);
         const std::uint64_t lanes = std::clamp<std::uint64_t>(ceil_divide(work, lane_ns), 1, tiles);
         Family& row = columns_.families[id_];
         row.first_lane = narrow<std::uint32_t>(columns_.lanes.size());
         row.lane_count = narrow<std::uint32_t>(lanes);
-        for (std::uint64_t lane = 0; lane < lanes; ++lane) add_lane({tiles * lane / lanes, tiles * (lane + 1) / lanes}, output);
+        for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+            const std::uint64_t first = tiles * lane / lanes;
+            add_lane(grid, narrow<std::uint32_t>(first), narrow<std::uint32_t>(tiles * (lane + 1) / lanes - first));
+        }
     }
 
 private:
     [[nodiscard]] FamilyKind kind() const { return static_cast<FamilyKind>(family_.kind); }
+    [[nodiscard]] const TaskTensor& input(std::uint32_t slot) const { return columns_.tensors[columns_.inputs[family_.first_input + slot]]; }
 
-    /// First position of a tile, where the one before it ends.
-    [[nodiscard]] std::uint64_t position_of(std::uint64_t tile, const TaskTensor& output) const {
-        return tile / tiles_per_row_ * output.columns + tile % tiles_per_row_ * family_.tile_columns;
-    }
-
-    /// The first position that the tile at `first` really computes: a row's last tile may reach back over the one before.
-    [[nodiscard]] std::uint64_t first_computed(std::uint64_t first, const TaskTensor& output) const {
-        const std::uint64_t row = first / output.columns * output.columns;
-        return std::min(first, row + output.columns - family_.tile_columns);
-    }
-
-    void add_lane(PositionRange tiles, const TaskTensor& output) {
-        const PositionRange range{position_of(tiles.first, output), position_of(tiles.end, output)};
+    void add_lane(const TileGrid& grid, std::uint32_t first_tile, std::uint32_t tile_count) {
         Lane lane;
         lane.family = id_;
-        lane.first_tile = static_cast<std::uint32_t>(tiles.first);
-        lane.tile_count = static_cast<std::uint32_t>(tiles.end - tiles.first);
-        lane.first_position = static_cast<std::uint32_t>(range.first);
-        lane.position_count = static_cast<std::uint32_t>(range.end - range.first);
+        lane.first_tile = first_tile;
+        lane.tile_count = tile_count;
         lane.first_demand = narrow<std::uint32_t>(columns_.demands.size());
         lane.work_ns = lane.tile_count * family_.tile_ns;
-        std::vector<Hull> hulls(family_.input_count);
-        if (kind() == FamilyKind::Move) hulls = copy_hulls(range);
+        std::uint32_t end = 0;
+        lane.first_position = no_id;
+        grid.for_each_owned_span(first_tile, tile_count, [&](PositionSpan span) {
+            lane.first_position = std::min(lane.first_position, span.first);
+            end = std::max(end, span.first + span.count);
+        });
+        lane.position_count = end - lane.first_position;
+        std::vector<DemandDraft> drafts(family_.input_count);
+        if (kind() == FamilyKind::Move) add_copies(lane.first_position + lane.position_count, drafts);
         for (std::uint32_t slot = 0; slot < family_.input_count; ++slot) {
-            const TaskTensor& input = columns_.tensors[columns_.inputs[family_.first_input + slot]];
-            if (operand_kinds_[slot] == OperandKind::Input || (kind() == FamilyKind::Pointwise && slot == 0)) {
-                hulls[slot].add(first_computed(range.first, output), range.end - 1);
-            } else if (operand_kinds_[slot] == OperandKind::InputBroadcast) {
-                hulls[slot].add(0, 0);
-            } else if (kind() == FamilyKind::Matrix || kind() == FamilyKind::Pool) {
-                hulls[slot] = window_hull(family_, reach_, input, columns_.tensors[family_.output], range);
-            }
-            if (hulls[slot].empty()) continue;
-            columns_.demands.push_back({slot, static_cast<std::uint32_t>(hulls[slot].first), static_cast<std::uint32_t>(hulls[slot].last - hulls[slot].first + 1)});
+            add_positions(grid, lane, slot, drafts[slot]);
+            drafts[slot].append_to(columns_.demands, slot);
         }
         lane.demand_count = narrow<std::uint32_t>(columns_.demands.size()) - lane.first_demand;
         columns_.lanes.push_back(lane);
     }
 
-    /// Lanes come in order, and so do copies.
-    std::vector<Hull> copy_hulls(PositionRange range) {
-        std::vector<Hull> hulls(family_.input_count);
-        for (; next_copy_ < end_copy_ && columns_.copies[next_copy_].output_position < range.end; ++next_copy_) {
-            const MoveCopy& copy = columns_.copies[next_copy_];
-            const TaskTensor& source = columns_.tensors[columns_.inputs[family_.first_input + copy.input]];
-            hulls[copy.input].add(copy.source_position, last_source_position(copy, source));
+    void add_positions(const TileGrid& grid, const Lane& lane, std::uint32_t slot, DemandDraft& draft) const {
+        const bool elementwise = operand_kinds_[slot] == OperandKind::Input || (kind() == FamilyKind::Pointwise && slot == 0);
+        if (!elementwise && operand_kinds_[slot] == OperandKind::InputBroadcast) {
+            draft.add(0, 0);
+        } else if (elementwise || kind() == FamilyKind::Matrix || kind() == FamilyKind::Pool) {
+            const TaskTensor& source = input(slot);
+            grid.for_each_row(lane.first_tile, lane.tile_count, [&](const TileRectangle&, const TileRectangle& computed) {
+                draft.add(elementwise ? computed : window_rectangle(family_, reach_, source, computed), source);
+            });
         }
-        return hulls;
+    }
+
+    /// Lanes come in order, and so do copies.
+    void add_copies(std::uint32_t end_position, std::vector<DemandDraft>& drafts) {
+        for (; next_copy_ < end_copy_ && columns_.copies[next_copy_].output_position < end_position; ++next_copy_) {
+            const MoveCopy& copy = columns_.copies[next_copy_];
+            drafts[copy.input].add(copy.source_position, last_source_position(copy, input(copy.input)));
+        }
+        for (DemandDraft& draft : drafts) draft.join();
     }
 
     TasksColumns& columns_;
     const Family family_;
     std::uint32_t id_;
-    std::uint64_t tiles_per_row_ = 1;
     WindowReach reach_;
     std::vector<OperandKind> operand_kinds_;
     std::uint32_t next_copy_ = 0;

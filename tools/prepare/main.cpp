@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1U, 1000000U))
         ->type_name("N");
     tool.app()
-        .add_option("--widest-window", options.widest_window, "Output positions that one matrix may compute together (default 16; 1: one by one)")
+        .add_option("--widest-window", options.widest_window, "Rows and columns of output positions that one matrix may compute together (default 16; 1: one by one)")
         ->check(CLI::Range(1U, 64U))
         ->type_name("N");
     tool.app()

@@ -1,34 +1,56 @@
 #include "prepare/matrix.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/checked.h"
 
 namespace weft::preparation {
 namespace {
 
-/// Input columns of a tile's window that some tap of some output position reads.
-std::vector<char> needed_columns(const Family& window, std::uint32_t tile_columns) {
-    std::vector<char> needed((tile_columns - 1) * window.stride_columns + (window.kernel_columns - 1) * window.dilation_columns + 1, 0);
-    for (std::uint32_t position = 0; position < tile_columns; ++position) {
-        for (std::uint32_t tap = 0; tap < window.kernel_columns; ++tap) needed[position * window.stride_columns + tap * window.dilation_columns] = 1;
-    }
-    return needed;
-}
+/// One axis of the window of a tile.
+struct WindowAxis {
+    std::uint32_t kernel;
+    std::uint32_t stride;
+    std::uint32_t dilation;
 
-/// Contiguous runs of input elements that a block's window consists of, by kernel row, input column, channel. Neighbouring
+    /// Input lines of the tile's window that some tap of some of its `positions` reads.
+    [[nodiscard]] std::vector<char> needed(std::uint32_t positions) const {
+        std::vector<char> lines((positions - 1) * stride + (kernel - 1) * dilation + 1, 0);
+        for (std::uint32_t position = 0; position < positions; ++position) {
+            for (std::uint32_t tap = 0; tap < kernel; ++tap) lines[position * stride + tap * dilation] = 1;
+        }
+        return lines;
+    }
+
+    /// Calls function(position, tap) for everything that reads input line `line`.
+    template <class Function>
+    void for_each_tap(std::uint32_t line, std::uint32_t positions, const Function& function) const {
+        for (std::uint32_t position = 0; position < positions && position * stride <= line; ++position) {
+            const std::uint32_t distance = line - position * stride;
+            if (distance % dilation == 0 && distance / dilation < kernel) function(position, distance / dilation);
+        }
+    }
+};
+
+WindowAxis row_axis(const Family& window) { return {window.kernel_rows, window.stride_rows, window.dilation_rows}; }
+WindowAxis column_axis(const Family& window) { return {window.kernel_columns, window.stride_columns, window.dilation_columns}; }
+
+/// Contiguous runs of input elements that a block's window consists of, by input row, input column, channel. Neighbouring
 /// columns are one run where the block has all channels.
-std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBlock& block, std::uint32_t tile_columns) {
+std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice) {
     const std::uint32_t first = block.first_group * problem.spec.inputs_per_group;
     const std::uint32_t count = block.group_count * problem.spec.inputs_per_group;
     const bool joined = count == problem.input_channels;
-    const auto needed = needed_columns(problem.window, tile_columns);
+    const auto rows = row_axis(problem.window).needed(choice.tile_rows);
+    const auto columns = column_axis(problem.window).needed(choice.tile_columns);
     std::vector<Piece> segments;
-    for (std::uint32_t row = 0; row < problem.window.kernel_rows; ++row) {
-        for (std::uint32_t column = 0; column < needed.size(); ++column) {
-            if (needed[column] == 0) continue;
-            if (joined && column > 0 && needed[column - 1] != 0) segments.back().length += count;
-            else segments.push_back({0, row * problem.window.dilation_rows, column * problem.input_channels + first, count});
+    for (std::uint32_t row = 0; row < rows.size(); ++row) {
+        if (rows[row] == 0) continue;
+        for (std::uint32_t column = 0; column < columns.size(); ++column) {
+            if (columns[column] == 0) continue;
+            if (joined && column > 0 && columns[column - 1] != 0) segments.back().length += count;
+            else segments.push_back({0, row, column * problem.input_channels + first, count});
         }
     }
     return segments;
@@ -74,8 +96,8 @@ void cut_dense(const std::vector<Piece>& segments, std::uint32_t limit, std::vec
 /// reach get columns.
 class StripBuilder {
 public:
-    StripBuilder(const MatrixProblem& problem, const ChannelBlock& block, std::uint32_t tile_columns)
-        : problem_(problem), block_(block), slot_(tile_columns) {}
+    StripBuilder(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice)
+        : problem_(problem), block_(block), tile_rows_(choice.tile_rows), tile_columns_(choice.tile_columns), slot_(choice.positions()) {}
 
     [[nodiscard]] MappedStrip build(PieceList pieces, const ChipFacts& chip, bool blocks) {
         MappedStrip strip;
@@ -85,7 +107,7 @@ public:
         for_each_run(pieces, [&](const Run& run) {
             first_group = std::min(first_group, run.group);
             end_group = std::max(end_group, run.group + 1);
-            for_each_tap(run.column, [&](std::uint32_t position, std::uint32_t) { slot_[position] = 0; });
+            for_each_tap(run, [&](std::uint32_t position, std::uint32_t, std::uint32_t) { slot_[position] = 0; });
             strip.rows += run.length;
         });
         const bool dense = problem_.spec.groups == 1;
@@ -94,7 +116,7 @@ public:
         for (std::uint32_t position = 0; position < slot_.size(); ++position) {
             if (slot_[position] == unreached) continue;
             slot_[position] = strip.columns;
-            strip.targets.push_back({strip.columns, 0, position, first_output, width});
+            strip.targets.push_back({strip.columns, position / tile_columns_, position % tile_columns_, first_output, width});
             strip.columns += width;
         }
         strip.crossbars = ceil_divide(strip.columns, chip.results_per_crossbar);
@@ -106,9 +128,9 @@ public:
 private:
     static constexpr std::uint32_t unreached = 0xffffffffU;
 
-    /// Elements of one input column and one group.
+    /// Elements of one input position and one group.
     struct Run {
-        std::uint32_t kernel_row;
+        std::uint32_t row;
         std::uint32_t column;
         std::uint32_t group;
         std::uint32_t first_channel;    // within the group
@@ -124,21 +146,20 @@ private:
                 const std::uint32_t element = piece.column_elems + done;
                 const std::uint32_t first = element % channels % per_group;
                 const std::uint32_t length = std::min(piece.length - done, per_group - first);
-                function(Run{piece.row / problem_.window.dilation_rows, element / channels, element % channels / per_group, first, length});
+                function(Run{piece.row, element / channels, element % channels / per_group, first, length});
                 done += length;
             }
         }
     }
 
-    /// Calls function(output position, kernel column) for everything that reads input column `column`.
+    /// Calls function(output position of the tile, kernel row, kernel column) for everything that reads the run.
     template <class Function>
-    void for_each_tap(std::uint32_t column, const Function& function) const {
-        const Family& window = problem_.window;
-        for (std::uint32_t position = 0; position < slot_.size() && position * window.stride_columns <= column; ++position) {
-            const std::uint32_t distance = column - position * window.stride_columns;
-            if (distance % window.dilation_columns != 0 || distance / window.dilation_columns >= window.kernel_columns) continue;
-            function(position, distance / window.dilation_columns);
-        }
+    void for_each_tap(const Run& run, const Function& function) const {
+        row_axis(problem_.window).for_each_tap(run.row, tile_rows_, [&](std::uint32_t row, std::uint32_t kernel_row) {
+            column_axis(problem_.window).for_each_tap(run.column, tile_columns_, [&](std::uint32_t column, std::uint32_t kernel_column) {
+                function(row * tile_columns_ + column, kernel_row, kernel_column);
+            });
+        });
     }
 
     void add_blocks(MappedStrip& strip, const PieceList& pieces, std::uint32_t first_group) {
@@ -147,14 +168,14 @@ private:
         last_block_.assign(strip.columns, unreached);
         std::uint32_t row = 0;
         for_each_run(pieces, [&](const Run& run) {
-            for_each_tap(run.column, [&](std::uint32_t position, std::uint32_t kernel_column) {
+            for_each_tap(run, [&](std::uint32_t position, std::uint32_t kernel_row, std::uint32_t kernel_column) {
                 MatrixBlock block;
                 block.weight = spec.weight;
                 block.row = row;
                 block.rows = run.length;
                 block.column = slot_[position] + (dense ? 0 : (run.group - first_group) * spec.outputs_per_group);
                 block.columns = dense ? block_.output_count : spec.outputs_per_group;
-                block.offset = run.kernel_row * spec.row_stride + kernel_column * spec.column_stride + run.first_channel * spec.channel_stride +
+                block.offset = kernel_row * spec.row_stride + kernel_column * spec.column_stride + run.first_channel * spec.channel_stride +
                                (dense ? block_.first_output : run.group * spec.outputs_per_group);
                 block.row_stride = spec.channel_stride;
                 block.column_stride = 1;
@@ -183,11 +204,24 @@ private:
 
     const MatrixProblem& problem_;
     const ChannelBlock& block_;
+    std::uint32_t tile_rows_;
+    std::uint32_t tile_columns_;
     std::vector<std::uint32_t> slot_;           // per output position of the tile: its first column, or unreached
     std::vector<std::uint32_t> last_block_;     // per column: the last block that starts there
 };
 
 }  // namespace
+
+bool alike(const MatrixProblem& a, const MatrixProblem& b) {
+    const auto key = [](const MatrixProblem& problem) {
+        const MatrixSpec& spec = problem.spec;
+        const Family& window = problem.window;
+        return std::array{spec.groups,           spec.inputs_per_group,  spec.outputs_per_group,  window.kernel_rows,     window.kernel_columns,
+                          window.stride_rows,    window.stride_columns,  window.dilation_rows,    window.dilation_columns, problem.input_channels,
+                          problem.output_rows,   problem.output_columns};
+    };
+    return key(a) == key(b);
+}
 
 std::string_view form_name(StripForm form) {
     switch (form) {
@@ -201,7 +235,7 @@ std::string_view form_name(StripForm form) {
 
 std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice, const ChipFacts& chip,
                                    bool blocks) {
-    const auto segments = window_segments(problem, block, choice.tile_columns);
+    const auto segments = window_segments(problem, block, choice);
     const std::uint32_t limit = chip.crossbar_rows;
     std::vector<PieceList> lists;
     if (choice.form == StripForm::gather) {
@@ -213,7 +247,7 @@ std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBl
         lists = cut_in_place(segments, whole_pixels ? limit / pixel * pixel : limit, choice.form == StripForm::mixed ? &rest : nullptr);
         cut_dense(rest, limit, lists);
     }
-    StripBuilder builder(problem, block, choice.tile_columns);
+    StripBuilder builder(problem, block, choice);
     std::vector<MappedStrip> strips;
     strips.reserve(lists.size());
     for (PieceList& pieces : lists) strips.push_back(builder.build(std::move(pieces), chip, blocks));
@@ -247,31 +281,41 @@ std::vector<std::uint32_t> block_sizes(const MatrixProblem& problem, const ChipF
     return sizes;
 }
 
-/// Widths that cut a row into few tiles without much overlap: ceil(columns / k).
-std::vector<std::uint32_t> tile_widths(std::uint32_t columns, std::uint32_t widest) {
+/// Sizes that cut an axis into few tiles without much overlap: ceil(extent / k).
+std::vector<std::uint32_t> tile_sizes(std::uint32_t extent, std::uint32_t widest) {
     std::vector<std::uint32_t> widths;
-    for (std::uint32_t count = columns; count > 0; --count) {
-        const std::uint32_t width = ceil_divide(columns, count);
+    for (std::uint32_t count = extent; count > 0; --count) {
+        const std::uint32_t width = ceil_divide(extent, count);
         if (width > widest) break;
         if (widths.empty() || widths.back() != width) widths.push_back(width);
     }
     return widths;
 }
 
+/// Forms worth comparing for a block of groups.
+std::vector<StripForm> strip_forms(const MatrixProblem& problem, std::uint32_t groups_per_block, const ChipFacts& chip) {
+    const std::uint32_t pixel = groups_per_block * problem.spec.inputs_per_group;
+    // Where the block has only some channels, its segments are single pixels: two in one strip save far more than their copies cost.
+    if (pixel < problem.input_channels && 2 * pixel <= chip.crossbar_rows) return {StripForm::gather};
+    std::vector<StripForm> forms{StripForm::rows, StripForm::gather, StripForm::mixed};
+    const bool cuts_pixels = pixel < chip.crossbar_rows && chip.crossbar_rows % pixel != 0;
+    if (cuts_pixels) forms.insert(forms.begin() + 1, StripForm::pixels);
+    return forms;
+}
+
 }  // namespace
 
-std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip) {
-    std::vector<MappingChoice> choices;
-    for (const std::uint32_t width : tile_widths(problem.output_columns, std::max(widest_tile, 1U))) {
-        for (const std::uint32_t size : block_sizes(problem, chip)) {
-            const std::uint32_t pixel = size * problem.spec.inputs_per_group;
-            const bool cuts_pixels = pixel < chip.crossbar_rows && chip.crossbar_rows % pixel != 0;
-            for (const StripForm form : {StripForm::rows, StripForm::pixels, StripForm::gather, StripForm::mixed}) {
-                if (form != StripForm::pixels || cuts_pixels) choices.push_back({width, size, form});
-            }
+std::vector<MappingLadder> mapping_ladders(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip) {
+    std::vector<MappingLadder> ladders;
+    const std::uint32_t widest = std::max(widest_tile, 1U);
+    const auto heights = tile_sizes(problem.output_rows, widest);
+    const auto widths = tile_sizes(problem.output_columns, widest);
+    for (const std::uint32_t size : block_sizes(problem, chip)) {
+        for (const StripForm form : strip_forms(problem, size, chip)) {
+            for (const std::uint32_t height : heights) ladders.push_back({{height, 1, size, form}, widths});
         }
     }
-    return choices;
+    return ladders;
 }
 
 }  // namespace weft::preparation

@@ -21,6 +21,9 @@ struct MatrixProblem {
     [[nodiscard]] std::uint32_t output_channels() const { return spec.groups * spec.outputs_per_group; }
 };
 
+/// True where two problems differ in their weights only, so that they have the same mappings at the same cost.
+[[nodiscard]] bool alike(const MatrixProblem& a, const MatrixProblem& b);
+
 /// How the elements of a window become strips.
 enum class StripForm : std::uint8_t {
     rows,       ///< every contiguous segment of the window in pieces of its own, read in place
@@ -30,12 +33,15 @@ enum class StripForm : std::uint8_t {
 };
 [[nodiscard]] std::string_view form_name(StripForm form);
 
-/// One way to map a problem: output positions of a row that are computed together (their inputs overlap, so that several need
+/// One way to map a problem: a tile of output positions that are computed together (their inputs overlap, so that several need
 /// far fewer strips than as many single ones), which groups share a strip (all of them in dense layers), and the form.
 struct MappingChoice {
+    std::uint32_t tile_rows = 1;
     std::uint32_t tile_columns = 1;
     std::uint32_t groups_per_block = 1;
     StripForm form = StripForm::rows;
+
+    [[nodiscard]] std::uint32_t positions() const { return tile_rows * tile_columns; }
 };
 
 /// Groups [first_group, first_group + group_count) together, or, in layers of one group, outputs [first_output, first_output +
@@ -55,7 +61,14 @@ struct ChannelBlock {
 /// The blocks that a choice cuts a layer's outputs into.
 [[nodiscard]] std::vector<ChannelBlock> channel_blocks(const MatrixProblem& problem, std::uint32_t groups_per_block);
 
-/// The mappings worth comparing: every form for a few block sizes and for windows of 1 to `widest_tile` positions.
-[[nodiscard]] std::vector<MappingChoice> mapping_choices(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip);
+/// Mappings that differ in the width of their tiles only, ascending. Their crossbars rise with the width.
+struct MappingLadder {
+    MappingChoice choice;                       ///< with a width of one
+    std::vector<std::uint32_t> widths;
+};
+
+/// The mappings worth comparing: every form for a few block sizes and for tiles of 1 to `widest_tile` rows and columns. The ladders of
+/// a block size and form follow each other by height.
+[[nodiscard]] std::vector<MappingLadder> mapping_ladders(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip);
 
 }  // namespace weft::preparation

@@ -70,38 +70,112 @@ void settle_targets(MappedStrip& strip, const ColumnGroup& group) {
 }
 
 /// True where every part of a group writes every output of the tile.
-bool covers_outputs(std::span<const MappedStrip> strips, std::uint32_t outputs_of_tile, std::uint32_t channels) {
-    std::vector<char> touched(outputs_of_tile, 0);
+bool covers_outputs(std::span<const MappedStrip> strips, const MappingChoice& choice, std::uint32_t channels) {
+    std::vector<char> touched(std::size_t{choice.positions()} * channels, 0);
     for (const MappedStrip& strip : strips) {
-        for (const StripTarget& target : strip.targets) std::fill_n(touched.begin() + target.column * channels + target.channel, target.length, 1);
+        for (const StripTarget& target : strip.targets) {
+            std::fill_n(touched.begin() + (target.row * choice.tile_columns + target.column) * channels + target.channel, target.length, 1);
+        }
     }
     return std::find(touched.begin(), touched.end(), 0) == touched.end();
 }
 
+std::int64_t tile_count(const MatrixProblem& problem, const MappingChoice& choice) {
+    return std::int64_t{ceil_divide(problem.output_rows, choice.tile_rows)} * ceil_divide(problem.output_columns, choice.tile_columns);
+}
+
+/// Every result of a tile has a column in some strip, so a block's results of one tile bound its crossbars from below.
+bool too_large(const MatrixProblem& problem, const MappingChoice& choice, const ChipFacts& chip) {
+    const std::uint64_t results = std::uint64_t{choice.groups_per_block} * problem.spec.outputs_per_group * choice.positions();
+    return results > std::uint64_t{chip.crossbars_per_core} * chip.results_per_crossbar;
+}
+
+/// The last tile of a row or column computes some positions again. As a part of the sum, what it writes there would be another part
+/// than its neighbour's, so parts need tiles that divide the output.
+bool divides(const MatrixProblem& problem, const MappingChoice& choice) {
+    return problem.output_rows % choice.tile_rows == 0 && problem.output_columns % choice.tile_columns == 0;
+}
+
+/// What moving a tile's outputs to another core costs both.
+std::int64_t transfer_ns(std::uint32_t outputs, const ChipFacts& chip) { return 3 * chip.timing.copy_ns(outputs); }
+
 /// Prices a choice; false where it cannot be used.
 bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& chip) {
-    const std::uint32_t positions = option.choice.tile_columns;
-    const std::int64_t tiles = std::int64_t{problem.output_rows} * ceil_divide(problem.output_columns, positions);
-    const auto groups = column_groups(problem, option.choice, chip, false);
+    const MappingChoice& choice = option.choice;
+    const std::int64_t tiles = tile_count(problem, choice);
+    const auto groups = column_groups(problem, choice, chip, false);
     for (const ColumnGroup& group : groups) {
-        const std::uint32_t outputs = group.channel_count * positions;
-        const std::int64_t transfer = 3 * chip.timing.copy_ns(outputs);
-        if (groups.size() > 1) option.work_ns += tiles * (transfer + chip.timing.copy_ns(outputs));
+        const std::uint32_t outputs = group.channel_count * choice.positions();
+        if (groups.size() > 1) option.work_ns += tiles * (transfer_ns(outputs, chip) + chip.timing.copy_ns(outputs));
         if (group.part_ends.size() > 1) {
-            const std::int64_t join = transfer + chip.timing.vector_ns(Opcode::Vvadd, outputs);
+            if (!divides(problem, choice)) return false;
+            const std::int64_t join = transfer_ns(outputs, chip) + chip.timing.vector_ns(Opcode::Vvadd, outputs);
             option.work_ns += tiles * static_cast<std::int64_t>(group.part_ends.size()) * join;
         }
         std::size_t first = 0;
         for (const std::size_t end : group.part_ends) {
             const auto strips = std::span(group.strips).subspan(first, end - first);
-            if (!covers_outputs(strips, outputs, group.channel_count)) return false;
+            if (!covers_outputs(strips, choice, group.channel_count)) return false;
             const std::uint64_t crossbars = crossbars_of(strips);
             if (crossbars > chip.crossbars_per_core) return false;
-            option.parts.push_back({tiles * strips_cost(strips, positions, group.channel_count, chip).total(), static_cast<std::uint32_t>(crossbars)});
+            const TileCost cost = strips_cost(strips, choice.tile_rows, choice.tile_columns, group.channel_count, chip);
+            option.parts.push_back({tiles * cost.total(), static_cast<std::uint32_t>(crossbars)});
             option.work_ns += option.parts.back().work_ns;
             option.crossbars += crossbars;
             first = end;
         }
+    }
+    return true;
+}
+
+/// One block of a grouped layer: alone in its family its results need no copies.
+struct BlockPrice {
+    std::uint32_t channels = 0;
+    std::uint64_t crossbars = 0;
+    std::int64_t alone_ns = 0;      // per tile
+    std::int64_t beside_ns = 0;     // beside other blocks
+};
+
+BlockPrice price_block(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice, const ChipFacts& chip) {
+    ColumnGroup group{block.first_output, block.output_count, map_block(problem, block, choice, chip, false), {}};
+    const std::uint64_t crossbars = crossbars_of(group.strips);
+    for (MappedStrip& strip : group.strips) {
+        for (StripTarget& target : strip.targets) target.channel -= block.first_output;
+    }
+    const auto cost = [&](std::uint32_t channels) { return strips_cost(group.strips, choice.tile_rows, choice.tile_columns, channels, chip).total(); };
+    const std::int64_t beside = cost(2 * block.output_count);
+    for (MappedStrip& strip : group.strips) {
+        for (StripTarget& target : strip.targets) target.channel += block.first_output;
+        settle_targets(strip, group);
+    }
+    return {block.output_count, crossbars, cost(block.output_count), beside};
+}
+
+/// As `price`, for layers of many groups: all blocks but the last are alike, so two of them are mapped.
+bool price_grouped(const MatrixProblem& problem, LayerOption& option, const ChipFacts& chip) {
+    const MappingChoice& choice = option.choice;
+    const std::int64_t tiles = tile_count(problem, choice);
+    const auto blocks = channel_blocks(problem, choice.groups_per_block);
+    const BlockPrice whole = price_block(problem, blocks.front(), choice, chip);
+    const BlockPrice last = blocks.back().group_count == blocks.front().group_count ? whole : price_block(problem, blocks.back(), choice, chip);
+    if (whole.crossbars > chip.family_crossbars) return choice.positions() == 1 && price(problem, option, chip);
+    const std::size_t per_family = std::max<std::size_t>(1, chip.family_crossbars / whole.crossbars);
+    const bool joined = blocks.size() > per_family;
+    for (std::size_t first = 0; first < blocks.size(); first += per_family) {
+        const std::size_t end = std::min(blocks.size(), first + per_family);
+        PartNeed part;
+        std::uint32_t channels = 0;
+        for (std::size_t b = first; b < end; ++b) {
+            const BlockPrice& block = b + 1 == blocks.size() ? last : whole;
+            part.work_ns += tiles * (end - first == 1 ? block.alone_ns : block.beside_ns);
+            part.crossbars += static_cast<std::uint32_t>(block.crossbars);
+            channels += block.channels;
+        }
+        const std::uint32_t outputs = channels * choice.positions();
+        if (joined) option.work_ns += tiles * (transfer_ns(outputs, chip) + chip.timing.copy_ns(outputs));
+        option.work_ns += part.work_ns;
+        option.crossbars += part.crossbars;
+        option.parts.push_back(part);
     }
     return true;
 }
@@ -133,10 +207,18 @@ std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const Mappi
 
 std::vector<LayerOption> layer_options(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip) {
     std::vector<LayerOption> options;
-    for (const MappingChoice& choice : mapping_choices(problem, widest_tile, chip)) {
-        LayerOption option;
-        option.choice = choice;
-        if (price(problem, option, chip)) options.push_back(std::move(option));
+    for (const MappingLadder& ladder : mapping_ladders(problem, widest_tile, chip)) {
+        for (const std::uint32_t width : ladder.widths) {
+            LayerOption option;
+            option.choice = ladder.choice;
+            option.choice.tile_columns = width;
+            const bool dense = problem.spec.groups == 1;
+            if (dense ? price(problem, option, chip) : price_grouped(problem, option, chip)) {
+                options.push_back(std::move(option));
+            } else if (!dense || too_large(problem, option.choice, chip)) {
+                break;
+            }
+        }
     }
     std::stable_sort(options.begin(), options.end(), [](const LayerOption& a, const LayerOption& b) {
         return std::pair(a.work_ns, a.crossbars) < std::pair(b.work_ns, b.crossbars);

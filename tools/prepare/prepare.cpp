@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/id.h"
 #include "pim/kernel.h"
+#include "pim/tiles.h"
 #include "prepare/assemble.h"
 #include "prepare/choose.h"
 #include "prepare/cost.h"
@@ -35,8 +36,14 @@ std::int64_t other_work_ns(const Draft& draft, const ChipFacts& chip) {
 /// A mapping for every matrix family: the least interval of the whole chip.
 std::vector<MappingChoice> choose_mappings(const Draft& draft, const ChipFacts& chip, const PrepareOptions& options) {
     std::vector<std::vector<LayerOption>> layers;
+    std::vector<MatrixProblem> problems;
     for (const DraftFamily& family : draft.families) {
-        if (family.matrix != no_id) layers.push_back(layer_options(matrix_problem(draft, family), options.widest_window, chip));
+        if (family.matrix == no_id) continue;
+        problems.push_back(matrix_problem(draft, family));
+        // Networks repeat layers.
+        const auto same = std::find_if(problems.begin(), problems.end() - 1, [&](const MatrixProblem& other) { return alike(other, problems.back()); });
+        const auto index = static_cast<std::size_t>(same - problems.begin());
+        layers.push_back(index + 1 < problems.size() ? layers[index] : layer_options(problems.back(), options.widest_window, chip));
     }
     const Budget budget{chip.core_count, chip.crossbars_per_core, options.crossbar_percent, other_work_ns(draft, chip)};
     const auto chosen = choose_options(layers, budget);
@@ -50,7 +57,7 @@ void set_costs(TasksColumns& columns, const ChipFacts& chip) {
         const KernelCost cost = kernel_cost(view(columns), FamilyId(id), chip.timing);
         Family& family = columns.families[id];
         const TaskTensor& output = columns.tensors[family.output];
-        const std::int64_t tiles = std::int64_t{output.rows} * ceil_divide(output.columns, family.tile_columns);
+        const auto tiles = static_cast<std::int64_t>(TileGrid(family, output).tile_count());
         family.tile_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(1, ceil_divide(cost.total_ns, tiles)));
         family.scratch_elems = static_cast<std::uint32_t>(cost.scratch_elems);
     }
@@ -60,8 +67,7 @@ std::uint64_t total_work_ns(const TasksColumns& columns) {
     std::uint64_t sum = 0;
     for (const Family& family : columns.families) {
         const TaskTensor& output = columns.tensors[family.output];
-        const std::uint64_t tiles = std::uint64_t{output.rows} * ceil_divide(output.columns, family.tile_columns);
-        sum = checked_add(sum, checked_multiply(tiles, family.tile_ns));
+        sum = checked_add(sum, checked_multiply(TileGrid(family, output).tile_count(), family.tile_ns));
     }
     return sum;
 }

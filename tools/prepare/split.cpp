@@ -43,7 +43,7 @@ private:
             family.row.kernel_rows = family.row.kernel_columns = family.row.stride_rows = family.row.stride_columns = 1;
             family.row.dilation_rows = family.row.dilation_columns = 1;
             family.row.pad_top = family.row.pad_left = 0;
-            family.row.tile_columns = 1;
+            family.row.tile_rows = family.row.tile_columns = 1;
         }
         return family;
     }
@@ -131,6 +131,7 @@ void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<Mapping
             continue;
         }
         const MappingChoice& choice = choices[next++];
+        layer.row.tile_rows = choice.tile_rows;
         layer.row.tile_columns = choice.tile_columns;
         LayerWriter(draft, families, layer).write(column_groups(matrix_problem(draft, layer), choice, chip, true));
     }

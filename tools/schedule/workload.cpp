@@ -66,29 +66,33 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
         const TaskTensor& output = tasks.tensors[family.output];
         const std::int64_t sends = std::int64_t{reader_count(tasks, family.output)} * output.channels * rates.send;
         // Inputs: a neighbouring lane shares rows, so that a lane's own part is what its first position adds to the one before.
+        const TileGrid grid(family, output);
+        std::vector<std::int64_t> demanded(family.input_count);
         for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
             const Lane& lane = tasks.lanes[l];
+            const std::int64_t made = grid.owned_positions(lane.first_tile, lane.tile_count);
             std::int64_t received = 0;
-            std::int64_t elems = std::int64_t{lane.position_count} * output.channels;
-            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
-                const TaskTensor& input = tasks.tensors[tasks.inputs[family.first_input + demand.input]];
+            std::int64_t elems = made * output.channels;
+            std::fill(demanded.begin(), demanded.end(), 0);
+            for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) demanded[demand.input] += demand.position_count;
+            for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
+                const TaskTensor& input = tasks.tensors[tasks.inputs[family.first_input + slot]];
                 const std::int64_t positions = std::int64_t{input.rows} * input.columns;
-                const std::int64_t share = ceil_divide<std::int64_t>(positions * lane.position_count,
-                                                                     std::int64_t{output.rows} * output.columns);
-                const std::int64_t own = std::min<std::int64_t>(share, demand.position_count) * input.channels;
+                const std::int64_t share = ceil_divide<std::int64_t>(positions * made, std::int64_t{output.rows} * output.columns);
+                const std::int64_t own = std::min(share, demanded[slot]) * input.channels;
                 // A value that waits for longer than one level passes through a delay buffer per level.
                 const std::uint32_t producer = input.producer;
                 const std::uint32_t delays = producer == no_id ? levels[f] : levels[f] - levels[producer] - 1;
                 received += own * (rates.receive + delays * rates.copy);
                 elems += own * (1 + delays);
                 if (l == family.first_lane) {
-                    const std::int64_t shared = std::max<std::int64_t>(0, demand.position_count - share) * input.channels;
+                    const std::int64_t shared = std::max<std::int64_t>(0, demanded[slot] - share) * input.channels;
                     load.band_ns += shared * rates.receive / 1024;
                     load.band_elems += shared * (1 + delays);
                 }
             }
             workload.lane_elems.push_back(elems);
-            const std::int64_t ns = static_cast<std::int64_t>(lane.work_ns) + (received + sends * lane.position_count) / 1024;
+            const std::int64_t ns = static_cast<std::int64_t>(lane.work_ns) + (received + sends * made) / 1024;
             workload.lane_ns.push_back(ns);
             load.work_ns = checked_add(load.work_ns, ns);
         }
@@ -134,8 +138,9 @@ CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTimin
         last_family[core] = actor.family.value;
         const TaskTensor& output = tasks.tensors[family.output];
         if (output.output_port != no_id) {
-            loads.busy_ns[core] +=
-                timing.store_ns(actor.core, span_elems(output, {actor.first_position, actor.position_count}));
+            TileGrid(family, output).for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) {
+                loads.busy_ns[core] += timing.store_ns(actor.core, span_elems(output, span));
+            });
         }
     }
     for (const Transfer& transfer : plan.transfers) {

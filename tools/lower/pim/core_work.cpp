@@ -115,14 +115,15 @@ private:
         const Family& family = tasks_.families[actor.family.index()];
         const TaskTensor& tensor = tasks_.tensors[family.output];
         const RowAddress global{static_cast<std::int32_t>(global_.tensor_address[family.output]), 0};
-        const PositionSpan span{actor.first_position, actor.position_count};
-        const Operation store{Opcode::St,
-                              {position_address(global, tensor, span.first), 0},
-                              {position_address(output, tensor, span.first), 0},
-                              {},
-                              static_cast<std::int32_t>(span_elems(tensor, span)),
-                              0};
-        operations.append({&store, 1}, 1, actor.family.value);
+        TileGrid(family, tensor).for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) {
+            const Operation store{Opcode::St,
+                                  {position_address(global, tensor, span.first), 0},
+                                  {position_address(output, tensor, span.first), 0},
+                                  {},
+                                  static_cast<std::int32_t>(span_elems(tensor, span)),
+                                  0};
+            operations.append({&store, 1}, 1, actor.family.value);
+        });
     }
 
     /// One repetition: the instructions, and one register load for each operand that moves.
