@@ -10,9 +10,6 @@
 #include "base/version.h"
 
 namespace weft {
-namespace {
-
-/// Make's own quoting: a space or a hash is escaped by a backslash, a dollar doubled.
 std::string make_escaped(const std::string& path) {
     std::string result;
     for (const char c : path) {
@@ -22,8 +19,6 @@ std::string make_escaped(const std::string& path) {
     }
     return result;
 }
-
-}  // namespace
 
 Tool::Tool(std::string name, std::string description, std::string examples)
     : name_("weft-" + std::move(name)), app_(std::move(description), name_) {

@@ -11,6 +11,9 @@
 
 namespace weft {
 
+/// A path as a Makefile writes it: a space or a hash escaped by a backslash, a dollar doubled.
+[[nodiscard]] std::string make_escaped(const std::string& path);
+
 /// The command line that every weft program has in common: --help (standard output, status 0), --version, --report,
 /// --depfile, exit statuses, messages as "weft-lower: error: ...", delayed write errors on standard output caught.
 class Tool {

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cache/digest.h"
+
+namespace weft::cache {
+
+/// The file that `program` stands for: itself where it has a slash, else the first hit in PATH. Throws Failure(usage) where there is none.
+[[nodiscard]] std::string find_program(const std::string& program);
+
+/// What a program is, independent of its place: "build:<GNU build id>" of an ELF file that has one, else "content:<digest>"; and the
+/// same of the shared libraries that it finds beside itself (RUNPATH) or in LD_LIBRARY_PATH. Libraries of the system count as part
+/// of the machine. For a script, its bytes: what it loads itself must be named as an input.
+[[nodiscard]] std::string program_identity(Algorithm algorithm, const std::string& path);
+
+}  // namespace weft::cache
