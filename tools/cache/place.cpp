@@ -39,7 +39,7 @@ const std::vector<std::string>& paths_of(const Action& action, std::string_view 
 class LinkTexts {
 public:
     LinkTexts(const Store& store, const fs::path& folder) : store_(store) {
-        if (store.root().is_relative()) prefix_ = fs::absolute(store.root()).lexically_normal().lexically_relative(fs::absolute(folder).lexically_normal());
+        if (store.root().is_relative()) prefix_ = fs::absolute(store.root()).lexically_normal().lexically_relative(fs::absolute(folder / ".").lexically_normal());
     }
     [[nodiscard]] std::string text(const std::string& hash) const {
         const fs::path object = store_.object_path(hash);
