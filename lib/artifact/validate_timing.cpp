@@ -18,6 +18,7 @@ void validate<Timing>(const Timing& timing, std::string_view file) {
     check.below(timing.interval_ns, time_limit, "interval_ns", 0);
     check.below(timing.alternative_interval_ns, time_limit, "alternative_interval_ns", 0);
     check.below(timing.latency_ns, time_limit, "latency_ns", 0);
+    if (timing.recurrence_numerator_ps != 0 && timing.recurrence_denominator == 0) check.reject("recurrence_denominator", 0, "a ratio needs one");
     for (std::size_t row = 0; row < timing.cores.size(); ++row) {
         const CoreTiming& core = timing.cores[row];
         for (const std::uint64_t time : {core.local_ns, core.communication_ns, core.wait_ns, core.switch_ns, core.memory_wait_ns}) {

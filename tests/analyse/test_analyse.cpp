@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "analyse/report.h"
 #include "analyse/table.h"
 #include "pim/liveness.h"
 #include "pim/random_program.h"

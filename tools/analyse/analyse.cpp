@@ -73,8 +73,8 @@ void account(Analysis& analysis, const Program& program, const QueueProgram& que
     timing.switch_bound_ns = nanoseconds(busiest_switch);
 }
 
-/// The lists once more with times: interval under both tie orders, waits, latency.
-void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& budget) {
+/// The lists once more with times: interval under both tie orders, waits. The forward run.
+SteadyState execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& budget) {
     TimingColumns& timing = analysis.timing;
     const SteadyState forward = find_steady_state(queue, TieOrder::Forward, budget);
     // Where no two requests ever met at the memory, the orders are one.
@@ -86,7 +86,7 @@ void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& b
         if (state->availability != Availability::Available) {
             timing.availability = state->availability;
             timing.reason = state->reason;
-            return;
+            return forward;
         }
     }
     analysis.exact = forward.exact && reverse.exact;
@@ -103,6 +103,28 @@ void execute(Analysis& analysis, const QueueProgram& queue, const QueueBudget& b
     if (!analysis.exact) {
         analysis.notes.push_back("the state did not recur within the budget: intervals are averages over the last half of the rounds");
     }
+    return forward;
+}
+
+void find_recurrence(Analysis& analysis, const QueueProgram& queue) {
+    EventGraph events = event_graph(queue);
+    analysis.recurrence = recurrence_of(events);
+    if (analysis.recurrence.unavailable.empty() && analysis.recurrence.numerator_ps > 0) {
+        analysis.timing.recurrence_numerator_ps = static_cast<std::uint64_t>(analysis.recurrence.numerator_ps);
+        analysis.timing.recurrence_denominator = static_cast<std::uint64_t>(analysis.recurrence.denominator);
+    }
+    if (events.instants.size() <= timing_graph_limit) analysis.small_graph = std::move(events);
+}
+
+/// Rounds to look at for accounting: as many as the steady state repeats after, but some.
+constexpr std::uint32_t accounted_rounds = 8;
+constexpr std::uint32_t most_accounted_rounds = 64;
+
+void find_waits(Analysis& analysis, const QueueProgram& queue, const SteadyState& forward) {
+    const std::uint32_t skipped = std::min(forward.generations, most_accounted_rounds);
+    const auto period = static_cast<std::uint32_t>(std::min<std::uint64_t>(forward.rounds, most_accounted_rounds));
+    const std::uint32_t rounds = (accounted_rounds + period - 1) / period * period;
+    analysis.accounting = account_waits(queue, TieOrder::Forward, skipped, rounds);
 }
 
 void find_latency(Analysis& analysis, const QueueProgram& queue) {
@@ -121,7 +143,7 @@ Analysis analyse(const Program& program, const Target& target, Hash128 program_h
     timing.program_hash_high = program_hash.high;
     timing.program_hash_low = program_hash.low;
     const PimCosts costs(target);
-    const QueueProgram queue = collapse(program, costs, file);
+    QueueProgram queue = collapse(program, costs, file, options.model);
     if (queue.availability != Availability::Available) return unavailable(std::move(analysis), queue.availability, queue.reason);
     account(analysis, program, queue);
     if (std::none_of(queue.accounts.begin(), queue.accounts.end(), [](const CoreAccount& core) { return core.has_program; })) {
@@ -137,12 +159,15 @@ Analysis analyse(const Program& program, const Target& target, Hash128 program_h
         return unavailable(std::move(analysis), Availability::UnsupportedReorderBuffer,
                            fmt::format("a reorder buffer of {} entries; only 1 has a static model (use weft-simulate)", target.core.rob_entries));
     }
-    execute(analysis, queue, options.budget);
+    if (options.recurrence) find_recurrence(analysis, queue);
+    const SteadyState forward = execute(analysis, queue, options.budget);
     if (liveness.live || check_liveness(program, target, 1).live) {
         find_latency(analysis, queue);
     } else {
         analysis.notes.push_back("a single pass over every list does not end, so there is no latency");
     }
+    if (options.accounting && timing.availability == Availability::Available) find_waits(analysis, queue, forward);
+    analysis.queue = std::move(queue);
     return analysis;
 }
 

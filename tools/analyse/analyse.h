@@ -8,13 +8,18 @@
 #include "artifact/program.h"
 #include "artifact/target.h"
 #include "artifact/timing.h"
+#include "accounting.h"
 #include "queue.h"
+#include "recurrence.h"
 
 namespace weft {
 
 struct AnalyseOptions {
     QueueBudget budget;
     unsigned liveness_generations = 3;
+    QueueModel model;
+    bool recurrence = true;
+    bool accounting = false;   ///< who waits for whom: one more execution
 };
 
 /// A .timing and what it does not hold.
@@ -25,6 +30,10 @@ struct Analysis {
     std::uint32_t slowest_core = 0;    ///< of the interval
     std::uint32_t busiest_core = 0;
     std::uint32_t busiest_switch = 0;
+    QueueProgram queue;                ///< what was executed
+    Recurrence recurrence;
+    EventGraph small_graph;            ///< where it has at most timing_graph_limit instants
+    Accounting accounting;             ///< where asked for
     std::vector<std::string> notes;    ///< what a reader should know, for people
 };
 

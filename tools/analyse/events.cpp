@@ -35,11 +35,12 @@ template <class... Args>
 
 class Collapser {
 public:
-    Collapser(const Program& program, const PimCosts& costs)
-        : program_(program), costs_(costs), cores_(program.core_first_run.size() - 1), slot_of_(cores_ * register_count, no_id) {}
+    Collapser(const Program& program, const PimCosts& costs, QueueModel model)
+        : program_(program), costs_(costs), model_(model), cores_(program.core_first_run.size() - 1), slot_of_(cores_ * register_count, no_id) {}
 
     QueueProgram collapse_all() {
         result_.period = costs_.period();
+        result_.model = model_;
         check_size();
         for (std::uint32_t core = 0; core < cores_; ++core) collapse_core(core);
         // A 256th of the range, so that sums over a pass or two stay in 64 bits.
@@ -189,26 +190,30 @@ private:
         return static_cast<std::uint64_t>(length);
     }
 
+    /// Of an activity's unit: with issue and retirement, or without.
+    [[nodiscard]] Picoseconds unit_time(Activity activity) const { return model_.issue ? costs_.unit_time(activity) : activity.duration; }
+    [[nodiscard]] Picoseconds scalar_time() const { return model_.issue ? costs_.period() : 0; }
+
     /// Start of the unit to start of the next one's, for instructions that touch no other core.
     std::optional<Picoseconds> local_time(const Instruction& row) {
         const auto op = static_cast<Opcode>(row.op);
         if (op == Opcode::Setbw) {
             widths_ = {static_cast<std::uint32_t>(size_of(row.immediate)), static_cast<std::uint32_t>(size_of(row.length))};
             widths_set_ = true;
-            return costs_.period();
+            return scalar_time();
         }
-        if (is_scalar(op)) return costs_.period();
+        if (is_scalar(op)) return scalar_time();
         if (op == Opcode::Vsoftmax) {
             unavailable(Availability::UnsupportedInstruction, "core {} instruction row {}: vsoftmax is not in the simulator's set", core_, row_);
         }
         if (is_vector(op)) {
             note_width_use();
-            return costs_.unit_time(costs_.vector(op, size_of(row.length), widths_));
+            return unit_time(costs_.vector(op, size_of(row.length), widths_));
         }
         switch (op) {
             case Opcode::Mvmul: return mvmul_time(row);
-            case Opcode::Lmv: return costs_.unit_time(costs_.copy(size_of(row.length)));
-            case Opcode::Lldi: return costs_.unit_time(costs_.fill(size_of(row.length)));
+            case Opcode::Lmv: return unit_time(costs_.copy(size_of(row.length)));
+            case Opcode::Lldi: return unit_time(costs_.fill(size_of(row.length)));
             case Opcode::Nop:
                 unavailable(Availability::CrashesTarget, "core {} instruction row {}: nop crashes the simulator or hangs its core", core_, row_);
             default: return std::nullopt;
@@ -228,7 +233,7 @@ private:
         }
         const Activity activity =
             costs_.mvmul(program_.groups[first_group + group].crossbars, static_cast<std::uint32_t>(row.immediate), widths_);
-        return plus(costs_.unit_time(activity), costs_.period());
+        return plus(unit_time(activity), scalar_time());   // one clock more: the register between dispatcher and array groups
     }
 
     void note_width_use() {
@@ -261,6 +266,7 @@ private:
     void add_event(const Instruction& row, Picoseconds lead, CoreAccount& account) {
         QueueEvent event;
         event.lead = lead;
+        event.row = row_;
         Picoseconds alone = 0;      // unit time with nobody in the way
         Picoseconds occupancy = 0;  // of the own switch
         const Picoseconds period = costs_.period();
@@ -268,7 +274,7 @@ private:
             case Opcode::Send: {
                 fill_send(row, event);
                 const Picoseconds permission = event.c + costs_.network(event.other, core_, control_bytes);
-                alone = costs_.unit_time({plus(permission, event.a), event.late});
+                alone = unit_time({plus(permission, event.a), event.late});
                 occupancy = plus(event.c + request_hold, event.b);
                 ++account.messages;
                 break;
@@ -277,14 +283,14 @@ private:
                 const std::uint64_t bytes = fill_recv(row, event);
                 // The sender's request is there already: less is not possible.
                 const Picoseconds read = plus(event.b, costs_.local_read(bytes));
-                alone = costs_.unit_time({plus(plus(read, costs_.network(event.other, core_, bytes)), event.a), event.late});
+                alone = unit_time({plus(plus(read, costs_.network(event.other, core_, bytes)), event.a), event.late});
                 occupancy = event.b;
                 break;
             }
             case Opcode::Ld:
             case Opcode::St:
                 fill_request(row, event);
-                alone = costs_.unit_time({plus(plus(event.a, event.b), event.c), event.late});
+                alone = unit_time({plus(plus(event.a, event.b), event.c), event.late});
                 occupancy = plus(event.b, event.c);
                 account.memory_service = plus(account.memory_service, event.c);
                 break;
@@ -296,7 +302,7 @@ private:
                 slot.many_producers |= slot.producer != no_id && slot.producer != core_;
                 slot.producer = core_;
                 event.b = costs_.network(core_, other, control_bytes);
-                alone = 4 * period;
+                alone = model_.issue ? 4 * period : period;
                 occupancy = event.b;
                 break;
             }
@@ -304,7 +310,7 @@ private:
                 event.kind = EventKind::Wait;
                 event.other = slot_id(core_, row.length);
                 event.count = row.offset_value;
-                alone = 3 * period;
+                alone = model_.issue ? 3 * period : 0;
         }
         account.communication = plus(account.communication, alone);
         account.switch_occupancy = plus(account.switch_occupancy, occupancy);
@@ -344,6 +350,7 @@ private:
 
     const Program& program_;
     const PimCosts& costs_;
+    QueueModel model_;
     std::size_t cores_;
     std::vector<std::uint32_t> slot_of_;   // by core and register
     QueueProgram result_;
@@ -356,13 +363,13 @@ private:
 
 }  // namespace
 
-QueueProgram collapse(const Program& program, const PimCosts& costs, std::string_view file) {
+QueueProgram collapse(const Program& program, const PimCosts& costs, std::string_view file, QueueModel model) {
     const std::size_t cores = program.core_first_run.size() - 1;
     if (cores > costs.core_count()) {
         bad_input("{}: the program has {} cores, the chip {}; name the target it was lowered for", file, cores, costs.core_count());
     }
     try {
-        return Collapser(program, costs).collapse_all();
+        return Collapser(program, costs, model).collapse_all();
     } catch (const Unavailable& problem) {
         QueueProgram result;
         result.availability = problem.availability;

@@ -24,9 +24,18 @@ struct QueueEvent {
     bool late = false;             ///< noticed one clock late where the end falls on an edge
     std::uint32_t other = 0;       ///< Send, Recv: core; Sync, Wait: token slot
     std::int32_t count = 0;        ///< Wait
+    std::uint32_t row = 0;         ///< of the program's instructions
     Picoseconds a = 0;
     Picoseconds b = 0;
     Picoseconds c = 0;
+};
+
+/// Effects that can be left out, to see what they contribute.
+struct QueueModel {
+    bool network_queues = true;      ///< messages of a core wait for one another in its switch
+    bool issue = true;               ///< scalars, issue and retirement take time; sync keeps the period that its instruction defines
+    bool memory_controller = true;   ///< requests wait for one another at the global memory
+    bool operator==(const QueueModel&) const = default;
 };
 
 /// `trip_count` repetitions of events [first, last), each followed by `tail` of local work; `lead` once before.
@@ -77,6 +86,7 @@ struct QueueProgram {
     Availability availability = Availability::Available;
     std::string reason;
     Picoseconds period = 0;
+    QueueModel model;
     std::vector<QueueEvent> events;
     std::vector<QueueSegment> segments;
     std::vector<CoreLists> lists;                         ///< by core
@@ -87,6 +97,6 @@ struct QueueProgram {
 
 /// Collapse `program`. Time: the rows of all runs; repetitions cost nothing. What the chip cannot execute gives availability and
 /// reason instead. Throws Failure(bad_input) where the program has more cores than `costs`' chip.
-[[nodiscard]] QueueProgram collapse(const Program& program, const PimCosts& costs, std::string_view file);
+[[nodiscard]] QueueProgram collapse(const Program& program, const PimCosts& costs, std::string_view file, QueueModel model = {});
 
 }  // namespace weft

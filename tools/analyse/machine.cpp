@@ -106,11 +106,15 @@ void QueueMachine::run_ready() {
 }
 
 void QueueMachine::complete(Core& core, Picoseconds end, bool late) {
+    core.status = Status::Running;
+    ++events_;
+    if (!program_.model.issue) {
+        core.ready = end;
+        return;
+    }
     const Picoseconds edge = (end + period_ - 1) / period_ * period_;
     const Picoseconds noticed = edge + (edge == end && late ? period_ : 0);
     core.ready = noticed + 2 * period_;
-    core.status = Status::Running;
-    ++events_;
 }
 
 /// The event at which core `id` stands. False where the core must wait for somebody; whoever completes the event for it steps
@@ -144,12 +148,44 @@ void QueueMachine::meet(Core& sender, Core& receiver) {
     const QueueEvent& recv = program_.events[receiver.event];
     const Picoseconds requested = std::max(sender.start, sender.switch_free) + send.c;
     const Picoseconds permitted = std::max({requested, receiver.start, receiver.switch_free}) + recv.b;
-    receiver.switch_free = permitted;
     const Picoseconds read = permitted + send.a;
-    const Picoseconds delivered = std::max(read, requested + request_hold) + send.b;
-    sender.switch_free = delivered;
+    const bool queues = program_.model.network_queues;
+    const Picoseconds delivered = (queues ? std::max(read, requested + request_hold) : read) + send.b;
     complete(sender, read, send.late);
     complete(receiver, delivered + recv.a, recv.late);
+    if (records_ != nullptr) note_rendezvous(sender, receiver, requested, permitted, read, delivered);
+    if (!queues) return;
+    receiver.switch_free = permitted;
+    sender.switch_free = delivered;
+}
+
+/// The last record: of the event that `core` has just completed.
+QueueMachine::Record& QueueMachine::note(const Core& core, Picoseconds end) {
+    Record& record = records_->emplace_back();
+    record.core = static_cast<std::uint32_t>(&core - cores_.data());
+    record.event = core.event;
+    record.generation = core.generation;
+    record.start = core.start;
+    record.end = end;
+    record.ready = core.ready;
+    return record;
+}
+
+/// Before the switches move on: who waited for whom, and how long.
+void QueueMachine::note_rendezvous(const Core& sender, const Core& receiver, Picoseconds requested, Picoseconds permitted, Picoseconds read,
+                                   Picoseconds delivered) {
+    const QueueEvent& send = program_.events[sender.event];
+    const QueueEvent& recv = program_.events[receiver.event];
+    Record& sent = note(sender, read);
+    sent.peer = send.other;
+    sent.own_queue = std::max<Picoseconds>(0, sender.switch_free - sender.start);
+    sent.partner = permitted - recv.b - requested;
+    sent.message_begin = delivered - send.b;
+    sent.message_end = delivered;
+    Record& received = note(receiver, delivered + recv.a);
+    received.peer = recv.other;
+    received.own_queue = std::max<Picoseconds>(0, receiver.switch_free - std::max(receiver.start, requested));
+    received.partner = delivered - receiver.start - recv.b - send.a - send.b - received.own_queue;
 }
 
 void QueueMachine::request(std::uint32_t id, const QueueEvent& event) {
@@ -168,22 +204,36 @@ void QueueMachine::serve(std::uint32_t id) {
     last_arrival_ = core.arrival;
     core.memory_wait += begin - core.arrival;
     maximum_request_wait_ = std::max(maximum_request_wait_, begin - core.arrival);
-    memory_free_ = begin + event.c;
-    core.switch_free = memory_free_;
-    complete(core, event.kind == EventKind::Load ? memory_free_ + event.a : memory_free_, event.late);
+    const Picoseconds answered = begin + event.c;
+    if (program_.model.memory_controller) memory_free_ = answered;
+    if (program_.model.network_queues) core.switch_free = answered;
+    complete(core, event.kind == EventKind::Load ? answered + event.a : answered, event.late);
+    if (records_ != nullptr) {
+        Record& record = note(core, event.kind == EventKind::Load ? answered + event.a : answered);
+        record.own_queue = core.arrival - event.b - core.start - (event.kind == EventKind::Store ? event.a : 0);
+        record.memory = begin - core.arrival;
+        record.message_begin = begin;
+        record.message_end = answered;
+    }
     if (next_event(id)) ready_.push_back(id);
 }
 
 void QueueMachine::post(std::uint32_t id, const QueueEvent& event) {
     Core& core = cores_[id];
     const Picoseconds arrival = std::max(core.start, core.switch_free) + event.b;
-    core.switch_free = arrival;
+    if (program_.model.network_queues) core.switch_free = arrival;
     if (program_.slots[event.other].many_producers) {
         push(arrival, kind_token | event.other);
     } else {
         commit(event.other, arrival);
     }
     complete(core, core.start + period_, true);
+    if (records_ != nullptr) {
+        Record& record = note(core, core.start + period_);
+        record.peer = program_.slots[event.other].core;
+        record.message_begin = arrival - event.b;
+        record.message_end = arrival;
+    }
 }
 
 /// A token's place among those of its slot is settled.
@@ -216,6 +266,12 @@ bool QueueMachine::take_tokens(Core& core, const QueueEvent& event) {
         slot.credit -= from_credit;
     }
     complete(core, end, true);
+    if (records_ != nullptr) {
+        Record& record = note(core, end);
+        const TokenSlot& counter = program_.slots[event.other];
+        record.peer = counter.many_producers ? none : counter.producer;
+        record.tokens = end - core.start;
+    }
     return true;
 }
 

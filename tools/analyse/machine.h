@@ -39,6 +39,23 @@ public:
         [[nodiscard]] std::size_t size() const { return tokens.size() - head; }
     };
 
+    /// One event as it happened. The waits are what it took longer than alone, by cause.
+    struct Record {
+        std::uint32_t core = 0;
+        std::uint32_t event = 0;
+        std::uint32_t generation = 0;
+        std::uint32_t peer = none;         ///< whom `partner` and `tokens` blame
+        Picoseconds start = 0;
+        Picoseconds end = 0;               ///< of the activity
+        Picoseconds ready = 0;             ///< the next one can start
+        Picoseconds own_queue = 0;         ///< behind own messages in the own switch
+        Picoseconds partner = 0;           ///< for the other core to get there, its switch included
+        Picoseconds tokens = 0;            ///< for the token that was missing
+        Picoseconds memory = 0;            ///< in the global memory's queue
+        Picoseconds message_begin = 0;     ///< send: data in the own switch; load, store: service at the memory
+        Picoseconds message_end = 0;
+    };
+
     struct Entry {
         Picoseconds time;
         std::uint32_t rank;           ///< kind, then order within the kind
@@ -52,6 +69,9 @@ public:
     std::uint32_t take_entry();
     /// Let `core` start its next round (after take_entry returned it) and run as far as possible.
     void start_round(std::uint32_t core);
+
+    /// From now on every event is noted in `records`, which the caller empties as it likes.
+    void record_to(std::vector<Record>* records) { records_ = records; }
 
     [[nodiscard]] const std::vector<Core>& cores() const { return cores_; }
     [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
@@ -82,6 +102,8 @@ private:
     void commit(std::uint32_t slot, Picoseconds time);
     bool take_tokens(Core& core, const QueueEvent& event);
     void complete(Core& core, Picoseconds end, bool late);
+    Record& note(const Core& core, Picoseconds end);
+    void note_rendezvous(const Core& sender, const Core& receiver, Picoseconds requested, Picoseconds permitted, Picoseconds read, Picoseconds delivered);
 
     const QueueProgram& program_;
     TieOrder tie_order_;
@@ -96,6 +118,7 @@ private:
     Picoseconds maximum_request_wait_ = 0;
     std::uint64_t events_ = 0;
     bool ties_seen_ = false;
+    std::vector<Record>* records_ = nullptr;
 };
 
 }  // namespace weft

@@ -4,7 +4,9 @@
 #include "artifact/file.h"
 #include "base/tool.h"
 #include "pim/reader.h"
+#include "report.h"
 #include "table.h"
+#include "timeline.h"
 
 namespace {
 
@@ -13,6 +15,8 @@ constexpr const char* examples = R"(Examples:
   weft-analyse net-0.prog --target chip.target --json > net-0.json
   weft-analyse exported-program/ --target chip.target
   weft-analyse other-compiler.json.gz --target chip.target
+  weft-analyse net-0.prog --target chip.target --timeline net-0.trace.json --timeline-rounds 4     # opens in Perfetto
+  weft-analyse net-0.prog --target chip.target --model-memory-controller=false                     # what does the memory's queue cost?
 
 Status 1: the program deadlocks or crashes the chip. Without a steady state within the budget, or on chips with a larger
 reorder buffer, the .timing says so and weft-select treats it as no estimate; without -o that is status 1 too.
@@ -27,6 +31,8 @@ struct Options {
     std::size_t cores = 10;
     std::string picture;
     std::uint32_t phase = 0xffffffffU;
+    std::string timeline;
+    std::uint32_t timeline_rounds = 3;
     weft::AnalyseOptions analyse;
 };
 
@@ -61,7 +67,14 @@ void run_tiles(weft::Tool& tool, const Options& options, const weft::Target& tar
     if (!options.quiet) fmt::print("{}", weft::ipu21::table(*program, target, weft::view(timing)));
 }
 
+/// A .timing is compared with others, so it is always of the whole model.
+void require_whole_model(const Options& options) {
+    if (options.output.empty() || options.analyse.model == weft::QueueModel{}) return;
+    throw weft::Failure(weft::ExitStatus::usage, "-o writes what weft-select compares, which needs the whole model; leave out -o or the --model options");
+}
+
 void run(weft::Tool& tool, const Options& options) {
+    require_whole_model(options);
     const weft::Artifact<weft::Target> target(options.target);
     tool.note_input(options.program);
     tool.note_input(options.target);
@@ -71,6 +84,10 @@ void run(weft::Tool& tool, const Options& options) {
     if (!options.output.empty()) {
         weft::write_artifact(options.output, weft::view(analysis.timing));
         tool.note_output(options.output);
+    }
+    if (!options.timeline.empty() && analysis.timing.availability == weft::Availability::Available) {
+        weft::publish_text(options.timeline, weft::timeline_json(analysis.queue, weft::TieOrder::Forward, options.timeline_rounds));
+        tool.note_output(options.timeline);
     }
     if (options.json) {
         fmt::print("{}\n", weft::json_report(analysis).dump(2));
@@ -100,5 +117,15 @@ int main(int argc, char** argv) {
     tool.app().add_option("--phase", options.phase, "Tile processors: which phase to draw; default: the longest")->type_name("N");
     tool.app().add_option("--generations", options.analyse.budget.generations, "Rounds to execute at least before averaging")->capture_default_str();
     tool.app().add_option("--events", options.analyse.budget.events, "Events to execute at least before averaging")->capture_default_str();
-    return tool.run(argc, argv, [&] { run(tool, options); });
+    auto& model = options.analyse.model;
+    tool.app().add_option("--model-network-queues", model.network_queues, "false: messages of a core do not wait for one another")->capture_default_str();
+    tool.app().add_option("--model-issue", model.issue, "false: scalars, issue and retirement take no time")->capture_default_str();
+    tool.app().add_option("--model-memory-controller", model.memory_controller, "false: requests do not wait for one another at the global memory")->capture_default_str();
+    tool.app().add_option("--recurrence", options.analyse.recurrence, "false: leave out the certified period")->capture_default_str();
+    tool.app().add_option("--timeline", options.timeline, "Also write the first rounds as a timeline (Chrome trace event format)")->type_name("FILE.json");
+    tool.app().add_option("--timeline-rounds", options.timeline_rounds, "How many")->check(CLI::Range(1U, 1000U))->capture_default_str();
+    return tool.run(argc, argv, [&] {
+        options.analyse.accounting = options.json || !options.quiet;
+        run(tool, options);
+    });
 }

@@ -193,7 +193,7 @@ Picoseconds single_pass_latency(const QueueProgram& program, TieOrder ties) {
     Picoseconds latest = 0;
     for (const auto& ends : round_ends(program, ties, 1)) {
         // The next instruction would start one clock after the last one retires.
-        if (!ends.empty()) latest = std::max(latest, ends.front() - program.period);
+        if (!ends.empty()) latest = std::max(latest, ends.front() - (program.model.issue ? program.period : 0));
     }
     return latest;
 }
