@@ -6,6 +6,7 @@
 #   make test                              all tests
 #   make bench                             figures of speed and quality; build/bench/summary.json
 #   make MODEL=net.onnx CHIP=chip.json OUT=dir        compile one network into dir
+#   make why TARGET=net-0.prog MODEL=net.onnx CHIP=chip.json OUT=dir     why a file would be made again
 #   make measure MODELS="resnet18 my.onnx" CHIP=path  the figures of chosen networks
 #   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator
 #   make install PREFIX=/usr/local
@@ -24,7 +25,7 @@ CHIP ?= targets/isaac-168x96.json
 PREFIX ?= /usr/local
 CMAKE_FLAGS ?=
 
-.PHONY: all build compile demo demo-ipu21 test bench measure check-pimsim reference install clean help
+.PHONY: all build compile why demo demo-ipu21 test bench measure check-pimsim reference install clean help
 .DEFAULT_GOAL := all
 
 ifneq ($(MODEL),)
@@ -48,6 +49,9 @@ build: $(BUILD)/build.ninja
 OUT ?= out
 compile: build
 	@scripts/compile --bin $(BIN) --jobs $(JOBS) --model '$(MODEL)' --chip '$(CHIP)' --out '$(OUT)'
+
+why: build
+	@scripts/compile --bin $(BIN) --model '$(MODEL)' --chip '$(CHIP)' --out '$(OUT)' why
 
 demo: build
 	@scripts/demo --bin $(BIN) --jobs $(JOBS) --out build/demo

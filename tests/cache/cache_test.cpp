@@ -154,11 +154,16 @@ TEST_CASE("a refusal can be a result") {
         CHECK_FALSE(fs::exists(bench.file("out")));
     }
     CHECK(bench.runs() == 2);
+    {   // for whoever does not keep refusals it is a failure, which runs again
+        Action strict = action;
+        strict.refusal.clear();
+        CHECK(bench.run(strict) == 1);
+    }
     bench.write("in", "small");
     CHECK(bench.run(action) == 0);
     CHECK_FALSE(fs::exists(bench.file("out.refused")));
     CHECK(bench.read("out") == "small");
-    CHECK(bench.runs() == 2);
+    CHECK(bench.runs() == 3);
 }
 
 TEST_CASE("patterns, folders, blobs and logs") {

@@ -118,3 +118,21 @@ TEST_CASE("the choice never has a larger estimate than the original, and obeys t
         if (selection.chosen != 0) REQUIRE(std::max(chosen.interval, chosen.alternative) < std::max(original.interval, original.alternative));
     }
 }
+
+TEST_CASE("a candidate that was not lowered is unavailable, and no duplicate of another one") {
+    std::vector<Timing> timings(4);
+    for (std::size_t row = 0; row < timings.size(); ++row) {
+        timings[row].inferences_per_round = 1;
+        if (row == 1 || row == 2) {
+            timings[row].availability = Availability::EmptyProgram;
+            continue;
+        }
+        timings[row].interval_ns = timings[row].alternative_interval_ns = 1000 / (row + 1);
+        timings[row].program_hash_low = row + 1;
+    }
+    const SelectionColumns selection = select_candidate(timings);
+    CHECK(selection.chosen == 3);
+    CHECK(selection.duplicate_of == std::vector<std::uint32_t>{0, 1, 2, 3});
+    CHECK(selection.verdicts[1] == CandidateVerdict::Unavailable);
+    CHECK(selection.verdicts[2] == CandidateVerdict::Unavailable);
+}

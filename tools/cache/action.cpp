@@ -35,7 +35,7 @@ std::optional<std::string> placeholder(const std::string& value, const std::vect
 std::string normalised(const Store& store, const Action& action, const std::string& argument) {
     const Argument parts = split_argument(argument);
     const std::pair<const std::vector<std::string>&, std::string_view> slots[] = {
-        {action.inputs, "input"}, {action.outputs, "output"}, {action.folders, "folder"}, {action.blobs, "blobs"}, {action.logs, "log"}};
+        {action.inputs, "input"}, {action.outputs, "output"}, {action.optional_outputs, "optional"}, {action.folders, "folder"}, {action.blobs, "blobs"}, {action.logs, "log"}};
     for (const auto& [paths, name] : slots) {
         if (auto slot = placeholder(parts.value, paths, name)) return parts.option + *slot;
     }
@@ -82,7 +82,6 @@ std::vector<KeyPart> key_parts(const Store& store, const Action& action) {
         parts.emplace_back("environment " + name, value == nullptr ? "(not set)" : fmt::format("'{}'", value));
     }
     for (const auto& text : action.salt) parts.emplace_back("key", text);
-    if (action.has_refusal()) parts.emplace_back("refusal", "kept");
     return parts;
 }
 

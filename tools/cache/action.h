@@ -14,6 +14,7 @@ struct Action {
     std::vector<std::string> command;
     std::vector<std::string> inputs;          ///< files whose contents decide; their paths do not
     std::vector<std::string> outputs;         ///< files that it must write
+    std::vector<std::string> optional_outputs; ///< files that it may write
     std::vector<std::string> patterns;        ///< names with '*' that it writes beside the first output, as many as there are
     std::vector<std::string> folders;         ///< folders that it writes as a whole
     std::vector<std::string> blobs;           ///< folders that it adds weight tensors to, named by their contents

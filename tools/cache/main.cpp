@@ -43,6 +43,7 @@ void add_action_options(CLI::App& app, Options& options) {
     };
     many("--in", action.inputs, "Input file: its contents decide, its path does not", "FILE");
     many("--out", action.outputs, "File that the command writes", "FILE");
+    many("--out-optional", action.optional_outputs, "File that it may write", "FILE");
     many("--out-pattern", action.patterns, "Files that it writes beside the first --out, e.g. 'net-*.sched'", "NAMES");
     many("--out-folder", action.folders, "Folder that it writes as a whole", "DIR");
     many("--out-blobs", action.blobs, "Folder that it adds weight tensors to", "DIR");
@@ -62,8 +63,9 @@ void add_options(CLI::App& app, Options& options) {
     app.add_flag("--copy", options.copy, "Files of their own instead of links into the store");
     app.add_option("--launcher", options.launcher, "Words before the command where it must run, e.g. 'srun -n1 -c4'")->type_name("WORDS");
     app.add_option("--stamp", options.run.stamp, "File to touch when all is in place (for Make)")->type_name("FILE");
-    app.add_option("--label", options.run.label, "Line to print when the command runs or its results are reused")->type_name("TEXT");
+    app.add_option("--say", options.run.label, "Print this name and the first output when the command runs, with '(stored)' when it need not")->type_name("NAME");
     app.add_option("--root", options.root, "Register this folder: gc keeps what its links point at")->type_name("DIR");
+    app.add_flag("--discard-output", options.run.discard_output, "Throw away what the command prints on standard output");
     app.add_flag("--check", options.run.check, "Run (again) in other surroundings and compare; status 1 where a byte differs");
     app.add_option("--check-arguments", options.check_arguments, "Arguments added in that run, e.g. '-j 8'")->type_name("WORDS");
     app.add_option("--wait", options.run.wait_seconds, "Seconds to wait for another process with the same action")->type_name("N")->capture_default_str();

@@ -29,6 +29,7 @@ std::pair<std::string_view, std::size_t> split_slot(const std::string& slot) {
 
 const std::vector<std::string>& paths_of(const Action& action, std::string_view slot) {
     if (slot == "output") return action.outputs;
+    if (slot == "optional") return action.optional_outputs;
     if (slot == "pattern") return action.patterns;
     if (slot == "folder") return action.folders;
     if (slot == "blobs") return action.blobs;
@@ -187,8 +188,10 @@ void place_results(const Store& store, const Action& action, const Record& recor
         if (record.status == 0 || !folders[i].empty()) place_folder(store, action.folders[i], folders[i], placement);
     }
     std::error_code error;
-    for (const auto& output : action.outputs) {
-        if (!placed.contains(output)) fs::remove(output, error);
+    for (const auto* outputs : {&action.outputs, &action.optional_outputs}) {
+        for (const auto& output : *outputs) {
+            if (!placed.contains(output)) fs::remove(output, error);
+        }
     }
     for (const auto& pattern : action.patterns) {
         const fs::path path(pattern);

@@ -136,9 +136,10 @@ bool is_intact(const Store& store, const Record& record, const RunOptions& optio
 
 std::string object_text(const Store& store, const Content& content) { return content.hash.empty() ? std::string() : read_text(store.object_path(content.hash)); }
 
-void say(const RunOptions& options, std::string_view suffix) {
+void say(const Action& action, const RunOptions& options, std::string_view suffix) {
     if (options.label.empty()) return;
-    fmt::print("{}{}\n", options.label, suffix);
+    const auto& outputs = action.outputs.empty() ? action.folders : action.outputs;
+    fmt::print("{:<9} {}{}\n", options.label, outputs.empty() ? "" : outputs.front(), suffix);
     std::fflush(stdout);
 }
 
@@ -171,7 +172,7 @@ std::string version_in_report(const fs::path& report) {
 }
 
 /// Moves what a run left into the store and describes it.
-Record store_results(Store& store, const Action& action, const StagedRun& staged, const fs::path& staging, const ChildResult& child) {
+Record store_results(Store& store, const Action& action, const RunOptions& options, const StagedRun& staged, const fs::path& staging, const ChildResult& child) {
     Record record;
     record.status = child.status;
     record.provenance.command = action.command;
@@ -189,7 +190,7 @@ Record store_results(Store& store, const Action& action, const StagedRun& staged
         }
         record.files.push_back(std::move(stored));
     }
-    if (!child.standard_output.empty()) record.standard_output = store.add_text(staging, staged.with_places(child.standard_output));
+    if (!child.standard_output.empty() && !options.discard_output) record.standard_output = store.add_text(staging, staged.with_places(child.standard_output));
     if (!child.standard_error.empty() || (action.has_refusal() && child.status == 1)) {
         record.standard_error = store.add_text(staging, staged.with_places(child.standard_error));
     }
@@ -211,7 +212,7 @@ int run_unstored(const Action& action, const RunOptions& options, Stamp& stamp) 
     const fs::path beside = action.outputs.empty() ? fs::path(".") : fs::absolute(action.outputs.front()).parent_path();
     StagingFolder staging(beside);
     const StagedRun staged(action, staging.path());
-    say(options, "");
+    say(action, options, "");
     const ChildResult child = staged.run(options.launcher, {}, {});
     if (child.interrupted_by != 0 || !is_result(action, child.status)) return pass_failure(staged, child);
     const auto files = staged.files(child.status);
@@ -220,7 +221,9 @@ int run_unstored(const Action& action, const RunOptions& options, Stamp& stamp) 
         const fs::path fresh = staging.path() / fmt::format("f{}", &folder - action.folders.data()) / fs::path(folder).filename();
         if (fs::is_directory(fresh, error)) exchange_folder(fresh, folder);
     }
-    for (const auto& output : action.outputs) fs::remove(output, error);
+    for (const auto* outputs : {&action.outputs, &action.optional_outputs}) {
+        for (const auto& output : *outputs) fs::remove(output, error);
+    }
     for (const auto& file : files) {
         if (file.slot.starts_with("folder")) continue;
         const fs::path place = place_of(action, {file.slot, file.name, {}});
@@ -229,7 +232,7 @@ int run_unstored(const Action& action, const RunOptions& options, Stamp& stamp) 
         if (error) system_failure("{}: cannot put in place: {}", place.string(), error.message());
     }
     write_depfile(action, options, staged.dependencies());
-    fmt::print("{}", staged.with_places(child.standard_output));
+    if (!options.discard_output) fmt::print("{}", staged.with_places(child.standard_output));
     const bool refused = child.status == 1;
     if (action.has_refusal()) fs::remove(action.refusal, error);
     if (refused) publish_text(action.refusal, staged.with_places(child.standard_error));
@@ -289,10 +292,10 @@ int run_stored(Store& store, const Action& action, const RunOptions& options, co
     const auto before = states_of(action.inputs);
     StagingFolder staging(store.root() / "tmp");
     const StagedRun staged(action, staging.path());
-    say(options, "");
+    say(action, options, "");
     const ChildResult child = staged.run(options.launcher, {}, {});
     if (child.interrupted_by != 0 || !is_result(action, child.status)) return pass_failure(staged, child);
-    const Record record = store_results(store, action, staged, staging.path(), child);
+    const Record record = store_results(store, action, options, staged, staging.path(), child);
     if (states_of(action.inputs) == before) {
         const std::string key = save_record(store, action, lookup.parts, record);
         log_use(store, "made", action, key, child.seconds);
@@ -311,8 +314,10 @@ int run_action(Store& store, const Action& action, const RunOptions& options) {
     if (!store.exists()) return run_unstored(action, options, stamp);
     check_linked_inputs(store, action);
     const auto reuse = [&](Lookup& lookup) -> std::optional<int> {
-        if (!lookup.record || !is_intact(store, *lookup.record, options)) return std::nullopt;
-        say(options, " (stored)");
+        // Whoever does not keep refusals gets no stored one.
+        if (!lookup.record || (lookup.record->status != 0 && !action.has_refusal())) return std::nullopt;
+        if (!is_intact(store, *lookup.record, options)) return std::nullopt;
+        say(action, options, " (stored)");
         if (options.check) check_again(store, action, options, *lookup.record);
         const int status = restore(store, action, options, *lookup.record, stamp);
         log_use(store, "reused", action, lookup.key, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

@@ -12,7 +12,8 @@ struct RunOptions {
     Placement placement = Placement::link;
     std::vector<std::string> launcher;          ///< words before the command when it runs ("srun -n1"); not part of the key
     std::string stamp;                          ///< touched when all is in place, with the time of the beginning
-    std::string label;                          ///< printed when the command runs, with "(stored)" when it need not
+    std::string label;                          ///< printed with the first output when the command runs, with "(stored)" when it need not
+    bool discard_output = false;                ///< what the command prints on standard output is neither stored nor printed
     bool check = false;                         ///< run once more in other surroundings and compare
     std::vector<std::string> check_arguments;   ///< appended to the command in that run
     unsigned wait_seconds = 600;                ///< how long to wait for another process that runs the same action

@@ -41,6 +41,7 @@ StagedRun::StagedRun(const Action& action, const fs::path& folder) : action_(act
         }
     };
     add(action.outputs, "output", 'o');
+    add(action.optional_outputs, "optional", 'p');
     add(action.folders, "folder", 'f');
     add(action.blobs, "blobs", 'b');
     add(action.logs, "log", 'l');
@@ -70,7 +71,7 @@ std::vector<StagedRun::File> StagedRun::files(int status) const {
     std::vector<File> result;
     for (const auto& slot : slots_) {
         std::error_code error;
-        if (slot.name.starts_with("output") || slot.name.starts_with("log")) {
+        if (slot.name.starts_with("output") || slot.name.starts_with("optional") || slot.name.starts_with("log")) {
             if (fs::is_regular_file(slot.staged, error)) result.push_back({slot.name, "", slot.staged});
             else if (slot.name.starts_with("output") && status == 0) refuse("{} ended well but did not write {}", action_.command.front(), slot.place);
             continue;

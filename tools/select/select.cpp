@@ -48,6 +48,7 @@ std::vector<std::uint32_t> duplicates(std::span<const Timing> timings) {
     std::vector<std::uint32_t> result(timings.size());
     for (std::uint32_t row = 0; row < timings.size(); ++row) {
         result[row] = row;
+        if (program_hash(timings[row]) == Hash128{}) continue;   // not lowered: no program
         for (std::uint32_t earlier = 0; earlier < row; ++earlier) {
             if (program_hash(timings[earlier]) == program_hash(timings[row])) {
                 result[row] = earlier;
