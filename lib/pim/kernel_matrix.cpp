@@ -110,11 +110,11 @@ void emit_strip(Emission& emission, const Strip& strip, std::uint32_t group, Add
     }
 }
 
-/// `trips` tiles from output position (y, x) on, in steps of the tile's columns.
+/// `trips` tiles from output position (y, x) on, in steps of the tile's columns. One loop per strip, so that messages can stand between
+/// two mvmuls of a tile: tiles of one loop share no outputs.
 void emit_tiles(Emission& emission, std::uint32_t y, std::uint32_t x, std::uint32_t trips, const MatrixScratch& scratch,
                 std::span<const std::int32_t> bias_gathers) {
     const Family& family = emission.family;
-    emission.body.clear();
     std::vector<std::int32_t> tile_stride(family.input_count);
     for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
         tile_stride[slot] = static_cast<std::int32_t>(family.tile_columns * family.stride_columns * emission.input(slot).channels);
@@ -124,11 +124,12 @@ void emit_tiles(Emission& emission, std::uint32_t y, std::uint32_t x, std::uint3
     TouchedOutputs touched(family, emission.output.channels);
     for (std::uint32_t s = 0; s < family.strip_count; ++s) {
         const Strip& strip = emission.tasks.strips[family.first_strip + s];
+        emission.body.clear();
         const std::int32_t gather = strip.bias_row != 0 ? bias_gathers[s] : scratch.gather;
         const Address input = strip_input(emission, strip, gather, y, x, tile_stride);
         emit_strip(emission, strip, emission.space.first_group + s, input, scratch, output, touched);
+        emission.code.append(emission.body, trips, emission.label());
     }
-    emission.code.append(emission.body, trips, emission.label());
 }
 
 }  // namespace

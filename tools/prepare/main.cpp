@@ -65,6 +65,10 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1U, 1000000U))
         ->type_name("N");
     tool.app()
+        .add_option("--cold-crossbars", options.cold_crossbars, "Cut layers of little work into families of at most N crossbars")
+        ->check(CLI::Range(1U, 1000000U))
+        ->type_name("N");
+    tool.app()
         .add_option("--widest-window", options.widest_window, "Rows and columns of output positions that one matrix may compute together (default 16; 1: one by one)")
         ->check(CLI::Range(1U, 64U))
         ->type_name("N");

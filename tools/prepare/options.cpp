@@ -99,6 +99,11 @@ bool divides(const MatrixProblem& problem, const MappingChoice& choice) {
 /// What moving a tile's outputs to another core costs both.
 std::int64_t transfer_ns(std::uint32_t outputs, const ChipFacts& chip) { return 3 * chip.timing.copy_ns(outputs); }
 
+/// Input elements that a tile adds to those of its neighbours.
+std::uint32_t new_inputs(const MatrixProblem& problem, const MappingChoice& choice) {
+    return choice.positions() * problem.window.stride_rows * problem.window.stride_columns * problem.input_channels;
+}
+
 /// Prices a choice; false where it cannot be used.
 bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& chip) {
     const MappingChoice& choice = option.choice;
@@ -106,6 +111,7 @@ bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& c
     const auto groups = column_groups(problem, choice, chip, false);
     for (const ColumnGroup& group : groups) {
         const std::uint32_t outputs = group.channel_count * choice.positions();
+        option.work_ns += tiles * static_cast<std::int64_t>(group.part_ends.size()) * transfer_ns(new_inputs(problem, choice), chip);
         if (groups.size() > 1) option.work_ns += tiles * (transfer_ns(outputs, chip) + chip.timing.copy_ns(outputs));
         if (group.part_ends.size() > 1) {
             if (!divides(problem, choice)) return false;
@@ -172,6 +178,7 @@ bool price_grouped(const MatrixProblem& problem, LayerOption& option, const Chip
             channels += block.channels;
         }
         const std::uint32_t outputs = channels * choice.positions();
+        option.work_ns += tiles * transfer_ns(new_inputs(problem, choice), chip);
         if (joined) option.work_ns += tiles * (transfer_ns(outputs, chip) + chip.timing.copy_ns(outputs));
         option.work_ns += part.work_ns;
         option.crossbars += part.crossbars;
@@ -200,7 +207,7 @@ std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const Mappi
     }
     for (ColumnGroup& group : groups) {
         for (MappedStrip& strip : group.strips) settle_targets(strip, group);
-        group.part_ends = fill_parts(group.strips, chip.family_crossbars);
+        group.part_ends = fill_parts(group.strips, std::min(chip.family_crossbars, choice.part_crossbars));
     }
     return groups;
 }

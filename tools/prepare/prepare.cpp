@@ -48,7 +48,17 @@ std::vector<MappingChoice> choose_mappings(const Draft& draft, const ChipFacts& 
     const Budget budget{chip.core_count, chip.crossbars_per_core, options.crossbar_percent, other_work_ns(draft, chip)};
     const auto chosen = choose_options(layers, budget);
     std::vector<MappingChoice> choices;
-    for (std::size_t layer = 0; layer < layers.size(); ++layer) choices.push_back(layers[layer][chosen[layer]].choice);
+    std::int64_t work_ns = budget.other_work_ns;
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) work_ns += layers[layer][chosen[layer]].work_ns;
+    const std::int64_t interval_ns = work_ns / chip.core_count;
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+        const LayerOption& option = layers[layer][chosen[layer]];
+        choices.push_back(option.choice);
+        // Cold: its crossbars outlast its work. In small parts they fill what large families leave of their cores.
+        const auto longest = std::max_element(option.parts.begin(), option.parts.end(), [](const PartNeed& a, const PartNeed& b) { return a.work_ns < b.work_ns; });
+        const bool cold = option.choice.positions() == 1 && problems[layer].spec.groups == 1 && option.crossbars > options.cold_crossbars && longest->work_ns * 2 < interval_ns;
+        if (cold) choices.back().part_crossbars = options.cold_crossbars;
+    }
     return choices;
 }
 

@@ -63,73 +63,68 @@ std::vector<std::vector<std::uint16_t>> candidate_cores(const Tasks& tasks, cons
     return candidates;
 }
 
-}  // namespace
-
-namespace {
-
 /// Chooses cores for the lanes of one family, in order.
 class FamilyPlacer {
 public:
-    FamilyPlacer(const std::vector<std::vector<std::uint16_t>>& candidates, const std::vector<CoreUse>& cores)
-        : candidates_(candidates), cores_(cores), taken_(cores.size(), 0) {
-        std::vector<std::uint16_t> all;
-        for (const auto& some : candidates) all.insert(all.end(), some.begin(), some.end());
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-        quota_ = ceil_divide<std::uint64_t>(candidates.size(), std::max<std::size_t>(1, all.size()));
-    }
+    FamilyPlacer(const std::vector<CoreUse>& cores, std::int64_t level_ns) : cores_(cores), level_ns_(level_ns), left_(cores.size(), 0) {}
 
-    /// Run on where the last lane went until the quota is full, then go to the least busy core that has none yet; a core that was left is
-    /// not taken up again unless there is no other, because a core's buffers span from its first to its last row.
-    std::uint32_t choose(std::size_t lane, std::int64_t elems) {
-        std::uint32_t fresh = no_id;
-        std::uint32_t used = no_id;
-        bool stays = false;
-        for (const std::uint16_t core : candidates_[lane]) {
-            if (cores_[core].free_elems < elems) continue;
-            if (core == last_) stays = true;
-            std::uint32_t& best = taken_[core] == 0 ? fresh : used;
-            if (best == no_id || std::pair(taken_[core], cores_[core].busy_ns) < std::pair(taken_[best], cores_[best].busy_ns)) best = core;
-        }
-        if (stays && (taken_[last_] < quota_ || fresh == no_id)) {
-            fresh = last_;
-        } else if (fresh == no_id) {
-            fresh = used != no_id ? used : most_memory(elems);
-        }
-        ++taken_[fresh];
-        last_ = fresh;
-        return fresh;
+    std::uint32_t choose(const std::vector<std::uint16_t>& makers, std::int64_t ns, std::int64_t elems) {
+        const std::uint32_t core = pick(makers, ns, elems);
+        if (last_ != no_id && last_ != core) left_[last_] = 1;
+        last_ = core;
+        return core;
     }
 
 private:
-    /// The core of the last lane while it has room, then the one with most.
-    [[nodiscard]] std::uint32_t most_memory(std::int64_t elems) const {
-        if (last_ != no_id && cores_[last_].free_elems >= elems) return last_;
-        const auto most = std::max_element(cores_.begin(), cores_.end(), [](const CoreUse& a, const CoreUse& b) {
-            return std::pair(a.free_elems, -a.busy_ns) < std::pair(b.free_elems, -b.busy_ns);
-        });
-        return narrow<std::uint32_t>(most - cores_.begin());
+    /// A core that was left is not taken up again: its buffers span from its first to its last row.
+    [[nodiscard]] bool has_room(std::uint32_t core, std::int64_t ns, std::int64_t elems) const {
+        return left_[core] == 0 && cores_[core].free_elems >= elems && cores_[core].busy_ns + ns <= level_ns_;
     }
 
-    const std::vector<std::vector<std::uint16_t>>& candidates_;
+    [[nodiscard]] std::uint32_t pick(const std::vector<std::uint16_t>& makers, std::int64_t ns, std::int64_t elems) const {
+        // Staying on the last core keeps neighbouring rows together.
+        if (last_ != no_id && has_room(last_, ns, elems) && std::find(makers.begin(), makers.end(), last_) != makers.end()) return last_;
+        std::uint32_t best = no_id;
+        for (const std::uint16_t core : makers) {
+            if (has_room(core, ns, elems) && (best == no_id || cores_[core].busy_ns < cores_[best].busy_ns)) best = core;
+        }
+        if (best != no_id) return best;
+        if (last_ != no_id && has_room(last_, ns, elems)) return last_;
+        return least_busy(elems);
+    }
+
+    /// The least busy core that has the memory and was not left; where none has, the one with most.
+    [[nodiscard]] std::uint32_t least_busy(std::int64_t elems) const {
+        std::uint32_t best = no_id;
+        std::uint32_t largest = 0;
+        for (std::uint32_t c = 0; c < cores_.size(); ++c) {
+            if (cores_[c].free_elems > cores_[largest].free_elems) largest = c;
+            if (left_[c] != 0 || cores_[c].free_elems < elems) continue;
+            if (best == no_id || cores_[c].busy_ns < cores_[best].busy_ns) best = c;
+        }
+        if (best != no_id) return best;
+        return last_ != no_id && cores_[last_].free_elems >= elems ? last_ : largest;
+    }
+
     const std::vector<CoreUse>& cores_;
-    std::vector<std::uint32_t> taken_;
-    std::uint64_t quota_ = 1;
+    std::int64_t level_ns_;
+    std::vector<char> left_;
     std::uint32_t last_ = no_id;
 };
 
 }  // namespace
 
 void place_followers(const Tasks& tasks, const Followers& followers, std::span<const std::int64_t> lane_ns,
-                     std::span<const std::int64_t> lane_elems, std::vector<std::uint16_t>& placement, std::vector<CoreUse>& cores) {
+                     std::span<const std::int64_t> lane_elems, std::int64_t level_ns, std::vector<std::uint16_t>& placement,
+                     std::vector<CoreUse>& cores) {
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {   // topological: producers are placed already
         if (!followers.follows(f)) continue;
         const Family& family = tasks.families[f];
         const auto candidates = candidate_cores(tasks, family, placement);
-        FamilyPlacer placer(candidates, cores);
+        FamilyPlacer placer(cores, level_ns);
         for (std::uint32_t i = 0; i < family.lane_count; ++i) {
             const std::uint32_t lane = family.first_lane + i;
-            const std::uint32_t core = placer.choose(i, lane_elems[lane]);
+            const std::uint32_t core = placer.choose(candidates[i], lane_ns[lane], lane_elems[lane]);
             placement[lane] = narrow<std::uint16_t>(core);
             cores[core].busy_ns += lane_ns[lane];
             cores[core].free_elems -= lane_elems[lane];

@@ -26,9 +26,11 @@ struct CoreUse {
     std::int64_t free_elems = 0;     ///< local memory
 };
 
-/// Place the lanes of following families: spread over the cores that make the middle of what they read, the least busy first; where none
-/// of those has memory left, on the core that has most. `placement` holds the other lanes and gets these; `cores` is kept up to date.
+/// Place the lanes of following families. A lane goes to a core that makes the middle of what it reads, as long as that core is not
+/// busier than `level_ns` with it; then on where the lane before it went; then to the least busy core of the chip that has the memory.
+/// `placement` holds the other lanes and gets these; `cores` is kept up to date.
 void place_followers(const Tasks& tasks, const Followers& followers, std::span<const std::int64_t> lane_ns,
-                     std::span<const std::int64_t> lane_elems, std::vector<std::uint16_t>& placement, std::vector<CoreUse>& cores);
+                     std::span<const std::int64_t> lane_elems, std::int64_t level_ns, std::vector<std::uint16_t>& placement,
+                     std::vector<CoreUse>& cores);
 
 }  // namespace weft

@@ -18,9 +18,10 @@ struct CoreRoom {
     std::uint32_t last_family = no_id;   ///< resident already: no more crossbars, no new band
 };
 
-/// Place all followers where the other lanes are.
-void follow(const Tasks& tasks, const Workload& workload, LanePlacement& placement) {
+/// Place all followers where the other lanes are; `extra_ns` per core comes on top of what the lanes are expected to take.
+void follow(const Tasks& tasks, const Workload& workload, std::int64_t level_ns, std::span<const std::int64_t> extra_ns, LanePlacement& placement) {
     std::vector<CoreUse> cores(workload.core_count, {0, workload.core_elems});
+    for (std::size_t c = 0; c < extra_ns.size(); ++c) cores[c].busy_ns = extra_ns[c];
     std::vector<std::uint32_t> resident(workload.core_count, no_id);
     for (std::size_t l = 0; l < placement.size(); ++l) {
         const std::uint32_t family = tasks.lanes[l].family;
@@ -31,7 +32,7 @@ void follow(const Tasks& tasks, const Workload& workload, LanePlacement& placeme
         if (resident[placement[l]] != family) core.free_elems -= workload.families[family].band_elems;
         resident[placement[l]] = family;
     }
-    place_followers(tasks, workload.followers, workload.lane_ns, workload.lane_elems, placement, cores);
+    place_followers(tasks, workload.followers, workload.lane_ns, workload.lane_elems, level_ns, placement, cores);
 }
 
 class Packer {
@@ -39,8 +40,14 @@ public:
     Packer(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns)
         : tasks_(tasks),
           workload_(workload),
+          limit_ns_(limit_ns),
+          charge_(tasks.families.size(), 0),
           rooms_(workload.core_count, {limit_ns, workload.core_crossbars, workload.core_elems, no_id}),
-          placement_(tasks.lanes.size(), unplaced) {}
+          placement_(tasks.lanes.size(), unplaced) {
+        for (std::size_t l = 0; l < tasks.lanes.size(); ++l) charge_[tasks.lanes[l].family] += workload.charge_ns[l];
+    }
+
+    [[nodiscard]] std::int64_t charge(std::uint32_t family) const { return charge_[family]; }
 
     /// As many lanes of the family from `lane` on as fit the core; the next lane.
     std::uint32_t place(std::uint32_t family, std::uint32_t lane, std::uint32_t core) {
@@ -68,16 +75,24 @@ public:
         return lane;
     }
 
-    /// Core with most time left that has the crossbars and the memory for another lane, or none.
-    [[nodiscard]] std::uint32_t roomiest(std::uint32_t family, std::uint32_t lane) const {
+    /// The core for the family's lanes from `lane` on, or none that has the crossbars and the memory. A family that needs one core goes
+    /// where most crossbars are left: crossbars that are used up leave time that nobody can use. One that is spread over several goes
+    /// where most time is left and, as far as that is equal, where fewest crossbars are.
+    [[nodiscard]] std::uint32_t best_core(std::uint32_t family, std::uint32_t lane, bool spread) const {
         const FamilyLoad& load = workload_.families[family];
         std::uint32_t best = no_id;
+        std::pair<std::int64_t, std::int64_t> best_key;
         for (std::uint32_t c = 0; c < rooms_.size(); ++c) {
             const CoreRoom& room = rooms_[c];
             if (room.crossbars < load.crossbars) continue;
             const std::int64_t needed = workload_.lane_elems[lane] + (room.last_family == family ? 0 : load.band_elems);
             if (room.elems < needed && room.last_family != no_id) continue;
-            if (best == no_id || rooms_[c].time_ns > rooms_[best].time_ns) best = c;
+            if (!spread && room.time_ns < load.band_ns + charge_[family]) continue;
+            const std::pair key = spread ? std::pair(room.time_ns * time_steps / limit_ns_, -room.crossbars) : std::pair(room.crossbars, room.time_ns);
+            if (best == no_id || key > best_key) {
+                best = c;
+                best_key = key;
+            }
         }
         return best;
     }
@@ -87,13 +102,17 @@ public:
     }
     /// The placement, followers added.
     [[nodiscard]] LanePlacement take() {
-        follow(tasks_, workload_, placement_);
+        follow(tasks_, workload_, limit_ns_, {}, placement_);
         return std::move(placement_);
     }
 
 private:
+    static constexpr std::int64_t time_steps = 16;
+
     const Tasks& tasks_;
     const Workload& workload_;
+    std::int64_t limit_ns_;
+    std::vector<std::int64_t> charge_;   ///< per family: all lanes
     std::vector<CoreRoom> rooms_;
     LanePlacement placement_;
 };
@@ -131,21 +150,21 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
     Packer packer(tasks, workload, limit_ns);
     std::vector<std::uint32_t> order(tasks.families.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::vector<std::int64_t> charge(tasks.families.size(), 0);
-    for (std::size_t l = 0; l < tasks.lanes.size(); ++l) charge[tasks.lanes[l].family] += workload.charge_ns[l];
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         // What fits one core whole comes first and meets empty cores; what is spread anyway then fills the time that is left.
-        const bool spread_a = charge[a] > limit_ns;
-        const bool spread_b = charge[b] > limit_ns;
+        const bool spread_a = packer.charge(a) > limit_ns;
+        const bool spread_b = packer.charge(b) > limit_ns;
         const std::uint32_t crossbars_a = workload.families[a].crossbars;
         const std::uint32_t crossbars_b = workload.families[b].crossbars;
-        return std::tuple(spread_a, crossbars_b, charge[b]) < std::tuple(spread_b, crossbars_a, charge[a]);
+        return std::tuple(spread_a, crossbars_b, packer.charge(b)) < std::tuple(spread_b, crossbars_a, packer.charge(a));
     });
     for (const std::uint32_t f : order) {
         if (workload.followers.follows(f)) continue;
         std::uint32_t lane = tasks.families[f].first_lane;
         while (lane < packer.lanes_end(f)) {
-            const std::uint32_t core = packer.roomiest(f, lane);
+            const bool whole = lane == tasks.families[f].first_lane && packer.charge(f) <= limit_ns;
+            std::uint32_t core = whole ? packer.best_core(f, lane, false) : no_id;
+            if (core == no_id) core = packer.best_core(f, lane, true);
             if (core == no_id) return std::nullopt;
             const std::uint32_t next = packer.place(f, lane, core);
             if (next == lane) return std::nullopt;   // the core with most time left has too little
@@ -223,6 +242,8 @@ void move_borders(const Tasks& tasks, const Workload& workload, const CoreLoads&
 LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, LanePlacement placement,
                             const Rhythm& rhythm) {
     constexpr int rounds = 40;
+    const std::int64_t level_ns = workload.total_ns / workload.core_count;
+    std::vector<std::int64_t> extra_ns(workload.core_count, 0);
     LanePlacement best = placement;
     std::int64_t best_busy = 0;
     for (int round = 0; round <= rounds; ++round) {
@@ -233,8 +254,11 @@ LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const 
             best_busy = busiest;
         }
         if (round == rounds) break;
+        // What the lanes of a core really take beyond the estimate; averaged over the rounds, because moving lanes changes it.
+        for (std::size_t c = 0; c < extra_ns.size(); ++c) extra_ns[c] = (extra_ns[c] + loads.busy_ns[c]) / 2;
+        for (std::size_t l = 0; l < placement.size(); ++l) extra_ns[placement[l]] -= workload.lane_ns[l] / 2;
         move_borders(tasks, workload, loads, placement);
-        follow(tasks, workload, placement);
+        follow(tasks, workload, level_ns, extra_ns, placement);
     }
     return best;
 }

@@ -1,6 +1,7 @@
 #include "schedule/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/checked.h"
@@ -65,23 +66,102 @@ bool fits_local_memory(const Tasks& tasks, const Target& target, const ScheduleC
     });
 }
 
-/// Packing sees memory by estimate only: where nothing is found, more and more of it is allowed, and what lower really needs decides.
-template <class Pack>
-LanePlacement pack_within_memory(const Tasks& tasks, Workload& workload, Pack pack) {
-    const std::int64_t elems = workload.core_elems;
-    for (const std::int64_t factor : {1, 2, 3, 1 << 20}) {
-        workload.core_elems = elems * factor;
-        auto packed = smallest_packing(tasks, workload, pack);
-        workload.core_elems = elems;
-        if (packed) return *packed;
-    }
-    refuse_packing(workload);
-}
-
 void check_work(const Tasks& tasks, const Target& target) {
     if (target.family != TargetFamily::Pim) refuse("the target is not of the pim family");
     if (tasks.lanes.empty()) refuse("there is nothing to place: the whole network runs on the host");
     if (target.core_count > 0xfffeU) refuse("the target has {} cores, at most 65,534 are supported", target.core_count);
+}
+
+/// The candidates of one run, distinct by content.
+class CandidateList {
+public:
+    CandidateList(const Tasks& tasks, const Target& target, const ScheduleOptions& options, Hash128 tasks_hash)
+        : tasks_(tasks), target_(target), options_(options), tasks_hash_(tasks_hash), timing_(target),
+          workload_(measure_workload(tasks, target, timing_)) {
+        require_capacity(tasks, workload_);
+    }
+
+    [[nodiscard]] const PimTiming& timing() const { return timing_; }
+    [[nodiscard]] bool any_fits() const { return std::find(fits_.begin(), fits_.end(), char{1}) != fits_.end(); }
+
+    /// Add the schedule of a placement; true where it fits local memory.
+    bool add(const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
+        ScheduleColumns schedule;
+        schedule.mode = options_.mode;
+        schedule.exchange = pipelining.exchange;
+        schedule.strategy = strategy;
+        schedule.lane_core = std::move(placement);
+        schedule.family_level = pipelining.levels;
+        schedule.slots_per_round = pipelining.slots_per_round;
+        schedule.stage_count = pipelining.stage_count;
+        schedule.tasks_hash_high = tasks_hash_.high;
+        schedule.tasks_hash_low = tasks_hash_.low;
+        const bool fits = fits_local_memory(tasks_, target_, schedule);
+        // Which cores are neighbours changes neither fit nor balance, so misfits are only kept to say what is missing.
+        schedule.lane_core = place_cores(tasks_, target_, std::move(schedule.lane_core), pipelining.rhythm(), options_.placement_moves_per_core);
+        evaluate(tasks_, target_, timing_, schedule);
+        const bool known = std::any_of(candidates_.begin(), candidates_.end(), [&](const ScheduleColumns& other) {
+            return other.exchange == schedule.exchange && other.family_level == schedule.family_level &&
+                   other.slots_per_round == schedule.slots_per_round && other.lane_core == schedule.lane_core;
+        });
+        if (known) return fits;
+        candidates_.push_back(std::move(schedule));
+        fits_.push_back(fits ? 1 : 0);
+        return fits;
+    }
+
+    /// Pack, balance and add. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
+    /// A doubled buffer counts twice.
+    template <class Pack>
+    bool add_packed(const std::string& strategy, const Pipelining& pipelining, Pack pack) {
+        const std::int64_t halves = pipelining.exchange == ExchangePolicy::Woven ? 2 : 1;
+        std::optional<LanePlacement> first;
+        for (const std::int64_t twelfths : {8, 6, 4, 3}) {
+            workload_.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * twelfths / 12 / halves;
+            auto packed = smallest_packing(tasks_, workload_, pack);
+            if (!packed) break;
+            LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(*packed), pipelining.rhythm());
+            ScheduleColumns trial;
+            trial.exchange = pipelining.exchange;
+            trial.lane_core = balanced;
+            trial.family_level = pipelining.levels;
+            trial.slots_per_round = pipelining.slots_per_round;
+            if (fits_local_memory(tasks_, target_, trial)) return add(strategy, pipelining, std::move(balanced));
+            if (!first) first = std::move(balanced);
+        }
+        if (!first) {
+            // Not even a lane at a time: perhaps what lower really needs is less than the estimate.
+            workload_.core_elems = std::numeric_limits<std::int64_t>::max() / 4;
+            first = smallest_packing(tasks_, workload_, pack);
+            if (!first) refuse_packing(workload_);
+        }
+        return add(strategy, pipelining, std::move(*first));
+    }
+
+    /// Those that fit; if none does the first, so that lower can say what is missing.
+    [[nodiscard]] std::vector<ScheduleColumns> take() {
+        std::vector<ScheduleColumns> kept;
+        for (std::size_t i = 0; i < candidates_.size(); ++i) {
+            if (fits_[i] != 0 || (i == 0 && !any_fits())) kept.push_back(std::move(candidates_[i]));
+        }
+        return kept;
+    }
+
+private:
+    const Tasks& tasks_;
+    const Target& target_;
+    const ScheduleOptions& options_;
+    Hash128 tasks_hash_;
+    PimTiming timing_;
+    Workload workload_;
+    std::vector<ScheduleColumns> candidates_;
+    std::vector<char> fits_;
+};
+
+/// Capacity can need more freedom than dependency order leaves.
+std::optional<LanePlacement> pack_ordered_or_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
+    auto packed = pack_ordered(tasks, workload, limit_ns);
+    return packed ? packed : pack_filling(tasks, workload, limit_ns);
 }
 
 }  // namespace
@@ -89,63 +169,25 @@ void check_work(const Tasks& tasks, const Target& target) {
 std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& target, const ScheduleOptions& options,
                                             Hash128 tasks_hash) {
     check_work(tasks, target);
-    const PimTiming timing(target);
-    Workload workload = measure_workload(tasks, target, timing);
-    require_capacity(tasks, workload);
-    std::vector<ScheduleColumns> candidates;
-    const auto add = [&](const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
-        if (options.mode == ScheduleMode::Throughput) {
-            placement = balance_bands(tasks, workload, target, timing, std::move(placement), pipelining.rhythm());
-        }
-        placement = place_cores(tasks, target, std::move(placement), pipelining.rhythm(), options.placement_moves_per_core);
-        ScheduleColumns schedule;
-        schedule.mode = options.mode;
-        schedule.exchange = pipelining.exchange;
-        schedule.strategy = strategy;
-        schedule.lane_core = std::move(placement);
-        schedule.family_level = pipelining.levels;
-        schedule.slots_per_round = pipelining.slots_per_round;
-        schedule.stage_count = pipelining.stage_count;
-        schedule.tasks_hash_high = tasks_hash.high;
-        schedule.tasks_hash_low = tasks_hash.low;
-        evaluate(tasks, target, timing, schedule);
-        const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const ScheduleColumns& other) {
-            return other.exchange == schedule.exchange && other.family_level == schedule.family_level &&
-                   other.slots_per_round == schedule.slots_per_round && other.lane_core == schedule.lane_core;
-        });
-        if (!known) candidates.push_back(std::move(schedule));
-    };
+    CandidateList list(tasks, target, options, tasks_hash);
     if (options.mode == ScheduleMode::Latency) {
         ScheduleOptions one_at_a_time = options;
         one_at_a_time.max_depth = 0;
-        LatencyPlacement placed = place_for_latency(tasks, target, timing, options.latency);
-        add(placed.strategy, burst_pipelining(tasks, one_at_a_time), std::move(placed.placement));
-        return candidates;
+        LatencyPlacement placed = place_for_latency(tasks, target, list.timing(), options.latency);
+        list.add(placed.strategy, burst_pipelining(tasks, one_at_a_time), std::move(placed.placement));
+        return list.take();
     }
     const Pipelining burst = burst_pipelining(tasks, options);
-    const auto ordered = [](const auto&... arguments) {
-        // Capacity can need more freedom than dependency order leaves.
-        auto packed = pack_ordered(arguments...);
-        return packed ? packed : pack_filling(arguments...);
-    };
-    const LanePlacement first = pack_within_memory(tasks, workload, ordered);
-    add("ordered-packing", burst, first);
-    const LanePlacement filled = pack_within_memory(tasks, workload, pack_filling);
-    add("filling", burst, filled);
-    if (const auto woven = woven_pipelining(tasks, options)) add("filling-woven", *woven, filled);
-    // A candidate that does not fit is none. Where none does, inferences overlap less and less: fewer rounds need fewer delay buffers.
-    const auto fits = [&](const ScheduleColumns& schedule) { return fits_local_memory(tasks, target, schedule); };
+    list.add_packed("ordered-or-filling", burst, pack_ordered_or_filling);
+    list.add_packed("filling", burst, pack_filling);
+    if (const auto woven = woven_pipelining(tasks, options)) list.add_packed("filling-woven", *woven, pack_filling);
+    // Where none fits, inferences overlap less and less: fewer rounds need fewer delay buffers.
     ScheduleOptions shallower = options;
-    shallower.stages = burst.stage_count;
-    while (std::none_of(candidates.begin(), candidates.end(), fits)) {
-        add("ordered-packing-shallow", burst_pipelining(tasks, shallower, false), first);
+    for (shallower.stages = burst.stage_count; !list.any_fits(); shallower.stages = ceil_divide(shallower.stages, 2U)) {
+        list.add_packed("shallow", burst_pipelining(tasks, shallower, false), pack_ordered_or_filling);
         if (shallower.stages == 1) break;
-        shallower.stages = ceil_divide(shallower.stages, 2U);
     }
-    // If nothing helps the first is kept, so that lower can say what is missing.
-    const auto fitting = std::stable_partition(candidates.begin(), candidates.end(), fits);
-    candidates.erase(fitting == candidates.begin() ? fitting + 1 : fitting, candidates.end());
-    return candidates;
+    return list.take();
 }
 
 }  // namespace weft

@@ -55,7 +55,6 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
     Workload workload;
     workload.core_count = target.core_count;
     workload.core_crossbars = target.core.crossbar_count;
-    // Buffers can exist twice, and delay buffers, scratch and constants come on top.
     workload.core_elems = static_cast<std::int64_t>(target.core.local_memory_bytes / 3);
     workload.lane_ns.reserve(tasks.lanes.size());
     const std::vector<std::uint32_t> levels = dependency_levels(tasks);

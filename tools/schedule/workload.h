@@ -28,7 +28,7 @@ struct Workload {
     std::int64_t total_ns = 0;
     std::uint32_t core_count = 0;
     std::uint32_t core_crossbars = 0;
-    std::int64_t core_elems = 0;         ///< local memory that packing may fill with buffers of one half
+    std::int64_t core_elems = 0;         ///< local memory that packing may fill with buffers of one half; the rest is for scratch and constants
 };
 
 [[nodiscard]] Workload measure_workload(const Tasks& tasks, const Target& target, const PimTiming& timing);
