@@ -57,7 +57,14 @@ bool is_literal(const Operation& operation, std::size_t index) {
 
 void OperationList::append(std::span<const Operation> body, std::uint32_t trips, std::uint32_t label) {
     if (body.empty() || trips == 0) return;
-    loops_.push_back({narrow<std::uint32_t>(operations_.size()), narrow<std::uint32_t>(body.size()), trips, label});
+    const auto first = narrow<std::uint32_t>(operations_.size());
+    const auto count = narrow<std::uint32_t>(body.size());
+    if (trips == 1) {
+        // Every operation a loop of its own, so that messages can stand between any two.
+        for (std::uint32_t i = 0; i < count; ++i) loops_.push_back({first + i, 1, 1, label});
+    } else {
+        loops_.push_back({first, count, trips, label});
+    }
     operations_.insert(operations_.end(), body.begin(), body.end());
 }
 

@@ -52,7 +52,7 @@ public:
         std::uint32_t label = no_id;
     };
 
-    /// `trips` repetitions of `body`.
+    /// `trips` repetitions of `body`; a single one becomes a loop per operation.
     void append(std::span<const Operation> body, std::uint32_t trips, std::uint32_t label);
 
     [[nodiscard]] std::span<const Loop> loops() const { return loops_; }

@@ -69,6 +69,9 @@ std::int64_t PimTiming::network_ns(CoreId from, CoreId to, std::uint32_t bytes) 
     return nanoseconds(costs_.network(from.value, to.value, bytes));
 }
 
+std::int64_t PimTiming::memory_request_ns(CoreId core) const {
+    return nanoseconds(costs_.network(core.value, costs_.memory_switch(), control_bytes));
+}
 std::int64_t PimTiming::memory_read_ns(std::uint32_t bytes) const { return nanoseconds(costs_.memory_read(bytes)); }
 std::int64_t PimTiming::memory_write_ns(std::uint32_t bytes) const { return nanoseconds(costs_.memory_write(bytes)); }
 

@@ -31,6 +31,8 @@ public:
     /// Time in the sender's outgoing FIFO.
     [[nodiscard]] std::int64_t network_ns(CoreId from, CoreId to, std::uint32_t bytes) const;
     /// Service time of one request at the global memory.
+    /// One flit from a core to the global memory.
+    [[nodiscard]] std::int64_t memory_request_ns(CoreId core) const;
     [[nodiscard]] std::int64_t memory_read_ns(std::uint32_t bytes) const;
     [[nodiscard]] std::int64_t memory_write_ns(std::uint32_t bytes) const;
     /// Columns of f32/int8 results that one crossbar gives: crossbar columns * cell bits / weight bits.

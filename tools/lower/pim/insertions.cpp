@@ -39,8 +39,8 @@ public:
             weave(by_slot[0]);
         } else {
             burst(by_slot);
+            place_loads();
         }
-        place_loads();
     }
 
 private:
@@ -50,8 +50,14 @@ private:
         return transfer.source != no_id && from(transfer) != to(transfer);
     }
 
-    /// Delay buffers, copies within the core, and loads: what a slot costs besides computation and messages.
-    [[nodiscard]] std::int64_t fixed_ns(CoreId core, const SlotWork& slot) const {
+    [[nodiscard]] std::int64_t loads_ns(CoreId core, const SlotWork& slot) const {
+        std::int64_t ns = 0;
+        for (const std::uint32_t t : slot.loads) ns += timing_.load_ns(core, transfer_elems(tasks_, plan_, plan_.transfers[t]));
+        return ns;
+    }
+
+    /// Delay buffers and copies within the core: what stands at the start of a slot.
+    [[nodiscard]] std::int64_t fixed_ns(const SlotWork& slot) const {
         std::int64_t ns = 0;
         for (const std::uint32_t input : slot.delayed) {
             const RowBuffer& buffer = plan_.inputs[input];
@@ -60,7 +66,6 @@ private:
             }
         }
         for (const std::uint32_t t : slot.local) ns += timing_.copy_ns(transfer_elems(tasks_, plan_, plan_.transfers[t]));
-        for (const std::uint32_t t : slot.loads) ns += timing_.load_ns(core, transfer_elems(tasks_, plan_, plan_.transfers[t]));
         return ns;
     }
 
@@ -82,7 +87,8 @@ private:
             // With one slot per round a core comes to the exchange after its computation of the round before.
             const std::uint32_t before = (slot + plan_.slots_per_round - 1) % plan_.slots_per_round;
             for (std::uint32_t c = 0; c < target_.core_count; ++c) {
-                ready[c] += compute_ns(work_.at(CoreId(c), before)) + fixed_ns(CoreId(c), work_.at(CoreId(c), slot));
+                ready[c] += compute_ns(work_.at(CoreId(c), before)) + fixed_ns(work_.at(CoreId(c), slot)) +
+                            loads_ns(CoreId(c), work_.at(CoreId(c), slot));
             }
             for (const OrderedMessage& message : order_exchange(messages_of(by_slot[slot]), ready)) {
                 const std::uint32_t t = by_slot[slot][message.index];
@@ -107,27 +113,51 @@ private:
         return message;
     }
 
+    [[nodiscard]] WovenMessage woven_load(const Transfer& transfer) const {
+        const std::uint32_t bytes = transfer_elems(tasks_, plan_, transfer);
+        WovenMessage load;
+        load.from = to(transfer);
+        load.read_ns = timing_.memory_read_ns(bytes);
+        load.request_ns = timing_.memory_request_ns(load.from);
+        load.write_ns = timing_.load_ns(load.from, bytes) - load.request_ns - load.read_ns;
+        return load;
+    }
+
     void weave(std::span<const std::uint32_t> transfers) {
         std::vector<WovenCore> cores(target_.core_count);
         for (std::uint32_t c = 0; c < target_.core_count; ++c) {
             const SlotWork& slot = work_.at(CoreId(c), 0);
-            cores[c].fixed_ns = fixed_ns(CoreId(c), slot);
+            cores[c].fixed_ns = fixed_ns(slot);
             for (std::size_t l = 0; l < slot.trip_ns.size(); ++l) {
                 cores[c].loops.push_back({slot.operations.loops()[l].trips, slot.trip_ns[l]});
             }
         }
         std::vector<WovenMessage> messages;
+        std::vector<std::uint32_t> all(transfers.begin(), transfers.end());
         for (const std::uint32_t t : transfers) messages.push_back(woven_message(plan_.transfers[t]));
-        // First wish: where a burst exchange would start each message.
+        // First wish: where a burst exchange would start each message, and loads one after another all through it.
         std::vector<std::int64_t> ready(target_.core_count, 0);
         for (std::uint32_t c = 0; c < target_.core_count; ++c) ready[c] = cores[c].fixed_ns + compute_ns(work_.at(CoreId(c), 0));
         std::vector<std::int64_t> wish(messages.size(), 0);
         for (const OrderedMessage& message : order_exchange(messages_of(transfers), ready)) wish[message.index] = message.start_ns;
+        const std::int64_t end = *std::max_element(ready.begin(), ready.end());
+        for (std::uint32_t c = 0; c < target_.core_count; ++c) {
+            const auto& loads = work_.at(CoreId(c), 0).loads;
+            all.insert(all.end(), loads.begin(), loads.end());
+        }
+        for (std::size_t i = transfers.size(); i < all.size(); ++i) {
+            messages.push_back(woven_load(plan_.transfers[all[i]]));
+            wish.push_back(multiply_divide(end, static_cast<std::int64_t>(i - transfers.size()), static_cast<std::int64_t>(all.size() - transfers.size())));
+        }
         const Weave woven = weave_messages(cores, messages, wish, {});
         for (const std::uint32_t index : woven.order) {
-            const std::uint32_t t = transfers[index];
-            work_.at(from(plan_.transfers[t]), 0).insertions.push_back({woven.send_point[index], t});
-            work_.at(to(plan_.transfers[t]), 0).insertions.push_back({woven.recv_point[index], t});
+            const Transfer& transfer = plan_.transfers[all[index]];
+            if (messages[index].is_load()) {
+                work_.at(to(transfer), 0).insertions.push_back({woven.send_point[index], all[index]});
+                continue;
+            }
+            work_.at(from(transfer), 0).insertions.push_back({woven.send_point[index], all[index]});
+            work_.at(to(transfer), 0).insertions.push_back({woven.recv_point[index], all[index]});
         }
     }
 
@@ -141,8 +171,7 @@ private:
                 SlotWork& slot = work_.at(CoreId(c), s);
                 if (slot.loads.empty()) continue;
                 // Data that a delay buffer keeps for the next round may come at any time of this one.
-                const bool needed_now = plan_.exchange == ExchangePolicy::Burst &&
-                                        std::any_of(slot.loads.begin(), slot.loads.end(),
+                const bool needed_now = std::any_of(slot.loads.begin(), slot.loads.end(),
                                                     [&](std::uint32_t t) { return plan_.transfers[t].delays == 0; });
                 const std::uint32_t last = needed_now ? slot.first_loading_loop : no_id;
                 std::int64_t before = 0;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "lower/pim/circular.h"
 
 namespace weft::lower_pim {
 namespace {
@@ -13,19 +14,16 @@ class LoopCursor {
 public:
     explicit LoopCursor(const WovenCore& core) : core_(&core) {}
 
-    /// Computation until the repetition whose end is nearest to `span_ns` from here; returns what was passed.
+    /// Whole repetitions, as many as fit `span_ns`; returns what they take.
     std::int64_t advance(std::int64_t span_ns) {
         std::int64_t passed = 0;
         while (point_.loop < core_->loops.size()) {
             const WovenLoop& loop = core_->loops[point_.loop];
-            const std::int64_t wanted = span_ns - passed;
-            if (wanted <= 0) break;
             const std::uint32_t left = loop.trips - point_.trip;
-            const std::int64_t nearest = loop.trip_ns == 0 ? left : (wanted + loop.trip_ns / 2) / loop.trip_ns;
-            if (nearest < left) {
-                point_.trip += static_cast<std::uint32_t>(nearest);
-                passed += nearest * loop.trip_ns;
-                break;
+            const std::int64_t fitting = loop.trip_ns == 0 ? left : std::max<std::int64_t>(0, span_ns - passed) / loop.trip_ns;
+            if (fitting < left) {
+                point_.trip += static_cast<std::uint32_t>(fitting);
+                return passed + fitting * loop.trip_ns;
             }
             passed += left * loop.trip_ns;
             point_ = {point_.loop + 1, 0};
@@ -46,9 +44,6 @@ std::int64_t compute_ns(const WovenCore& core) {
     return ns;
 }
 
-std::int64_t send_ns(const WovenMessage& message) { return message.request_ns + message.permission_ns + message.read_ns; }
-std::int64_t recv_ns(const WovenMessage& message) { return send_ns(message) + message.data_ns + message.write_ns; }
-
 /// State of one attempt: the weave and the computation before each end of each message.
 struct Attempt {
     Weave weave;
@@ -60,32 +55,53 @@ struct Attempt {
 class Weaver {
 public:
     Weaver(std::span<const WovenCore> cores, std::span<const WovenMessage> messages, const WeaveOptions& options)
-        : cores_(cores), messages_(messages), options_(options) {
+        : cores_(cores), messages_(messages), options_(options), exchange_ns_(cores.size(), 0), met_(messages.size(), 0) {
         for (const WovenCore& core : cores) compute_ns_.push_back(compute_ns(core));
+        for (const WovenMessage& message : messages) {
+            exchange_ns_[message.from.index()] += send_ns(message);
+            if (!message.is_load()) exchange_ns_[message.to.index()] += recv_ns(message);
+        }
+        for (std::size_t c = 0; c < cores.size(); ++c) {
+            busiest_ns_ = std::max(busiest_ns_, cores[c].fixed_ns + compute_ns_[c] + exchange_ns_[c]);
+        }
     }
 
     Weave run(std::span<const std::int64_t> start_ns) {
         std::vector<std::int64_t> wish(start_ns.begin(), start_ns.end());
-        Weave best;
-        std::vector<std::int64_t> met(messages_.size());
-        for (unsigned iteration = 0; iteration <= options_.iterations; ++iteration) {
-            Attempt attempt = weave(wish);
-            attempt.weave.interval_ns = play(attempt, met);
-            const std::int64_t interval = std::max<std::int64_t>(1, attempt.weave.interval_ns);
-            if (iteration == 0 || attempt.weave.interval_ns < best.interval_ns) best = attempt.weave;
-            for (std::size_t m = 0; m < met.size(); ++m) wish[m] = stretch(met[m] % interval, interval);
+        const std::int64_t span = wish.empty() ? 0 : *std::max_element(wish.begin(), wish.end());
+        attempt(wish, std::max(busiest_ns_, span));
+        std::vector<std::int64_t> met = met_;
+        // Places without conflict in rounds that leave one percent more and more time.
+        for (unsigned percent = 0; percent < options_.circular_steps; ++percent) {
+            const std::int64_t interval = busiest_ns_ + busiest_ns_ / 100 * percent;
+            if (percent != 0 && interval >= best_.interval_ns) break;
+            if (attempt(circular_starts(cores_, messages_, interval), interval)) met = met_;
         }
-        return best;
+        // Where the messages of the best attempt so far really met, in a round as short as the busiest core allows.
+        for (unsigned iteration = 0; iteration < options_.iterations; ++iteration) {
+            const std::int64_t interval = std::max<std::int64_t>(1, last_interval_ns_);
+            for (std::size_t m = 0; m < met.size(); ++m) wish[m] = multiply_divide(met[m] % interval, std::max<std::int64_t>(1, busiest_ns_), interval);
+            attempt(wish, busiest_ns_);
+            met = met_;
+        }
+        return best_;
     }
 
 private:
-    /// A wish in a round of `interval` belongs earlier in the shorter round that is aimed at.
-    [[nodiscard]] std::int64_t stretch(std::int64_t time, std::int64_t interval) const {
-        return multiply_divide(time, std::max<std::int64_t>(1, busiest_ns_), interval);
+    /// Weave and play; true where it is the best so far.
+    bool attempt(std::span<const std::int64_t> wish, std::int64_t interval_ns) {
+        Attempt trial = weave(wish, interval_ns);
+        trial.weave.interval_ns = play(trial, met_);
+        last_interval_ns_ = trial.weave.interval_ns;
+        const bool better = best_.interval_ns == 0 || trial.weave.interval_ns < best_.interval_ns;
+        if (better) best_ = std::move(trial.weave);
+        return better;
     }
 
-    /// Each core: computation until a message's wish is nearest, then the message.
-    Attempt weave(std::span<const std::int64_t> wish) {
+    /// Each core, in the order of the wishes: computation, then the message. A core paces its computation such that it would end with the
+    /// round: what it does not need of the time stands before every message and absorbs that computation consists of whole
+    /// repetitions. Rather too early than too late, because the late end keeps the other one waiting.
+    Attempt weave(std::span<const std::int64_t> wish, std::int64_t interval_ns) {
         Attempt attempt;
         attempt.weave.order.resize(messages_.size());
         std::iota(attempt.weave.order.begin(), attempt.weave.order.end(), 0U);
@@ -96,6 +112,7 @@ private:
         attempt.send_lead_ns.resize(messages_.size());
         attempt.recv_lead_ns.resize(messages_.size());
         std::vector<LoopCursor> cursors;
+        std::vector<std::int64_t> exchanged(cores_.size(), 0);
         std::vector<std::int64_t> clock;
         for (const WovenCore& core : cores_) {
             cursors.emplace_back(core);
@@ -103,18 +120,21 @@ private:
         }
         attempt.tail_ns = compute_ns_;
         const auto place = [&](std::uint32_t core, std::int64_t when, std::int64_t cost, std::int64_t& lead, WeavePoint& point) {
-            lead = cursors[core].advance(when - clock[core]);
+            const std::int64_t room = std::max(compute_ns_[core], interval_ns - cores_[core].fixed_ns - exchange_ns_[core]);
+            const std::int64_t before = std::max<std::int64_t>(0, when - cores_[core].fixed_ns - exchanged[core]);
+            const std::int64_t done = compute_ns_[core] - attempt.tail_ns[core];
+            const std::int64_t paced = multiply_divide(before, compute_ns_[core], std::max<std::int64_t>(1, room)) - done;
+            lead = cursors[core].advance(std::min(paced, when - clock[core]));
             attempt.tail_ns[core] -= lead;
             point = cursors[core].point();
-            clock[core] += lead + cost;
+            exchanged[core] += cost;
+            clock[core] = std::max(clock[core] + lead, when) + cost;
         };
         for (const std::uint32_t m : attempt.weave.order) {
             const WovenMessage& message = messages_[m];
             place(message.from.value, wish[m], send_ns(message), attempt.send_lead_ns[m], attempt.weave.send_point[m]);
-            place(message.to.value, wish[m], recv_ns(message), attempt.recv_lead_ns[m], attempt.weave.recv_point[m]);
+            if (!message.is_load()) place(message.to.value, wish[m], recv_ns(message), attempt.recv_lead_ns[m], attempt.weave.recv_point[m]);
         }
-        busiest_ns_ = 0;
-        for (std::size_t c = 0; c < clock.size(); ++c) busiest_ns_ = std::max(busiest_ns_, clock[c] + attempt.tail_ns[c]);
         return attempt;
     }
 
@@ -124,6 +144,7 @@ private:
     std::int64_t play(const Attempt& attempt, std::span<std::int64_t> met) {
         clock_.assign(cores_.size(), 0);
         queue_.assign(cores_.size(), 0);
+        memory_ = 0;
         std::int64_t early_finish = 0;
         const unsigned warm_up = options_.rounds / 3;
         for (unsigned round = 0; round < options_.rounds; ++round) {
@@ -138,6 +159,7 @@ private:
     }
 
     std::int64_t play_message(const WovenMessage& message, std::int64_t send_lead, std::int64_t recv_lead) {
+        if (message.is_load()) return play_load(message, send_lead);
         std::int64_t& sender = clock_[message.from.index()];
         std::int64_t& receiver = clock_[message.to.index()];
         std::int64_t& sender_queue = queue_[message.from.index()];
@@ -153,13 +175,27 @@ private:
         return rendezvous;
     }
 
+    std::int64_t play_load(const WovenMessage& load, std::int64_t lead) {
+        std::int64_t& core = clock_[load.from.index()];
+        core += lead;
+        const std::int64_t start = core;
+        memory_ = std::max(memory_, core + load.request_ns) + load.read_ns;
+        core = memory_ + load.write_ns;
+        return start;
+    }
+
     std::span<const WovenCore> cores_;
     std::span<const WovenMessage> messages_;
     WeaveOptions options_;
-    std::vector<std::int64_t> compute_ns_;
+    std::vector<std::int64_t> compute_ns_;   // per core
+    std::vector<std::int64_t> exchange_ns_;  // per core: its ends of all messages
+    std::vector<std::int64_t> met_;          // per message: when it met in the last attempt
     std::int64_t busiest_ns_ = 0;
+    std::int64_t last_interval_ns_ = 0;
+    Weave best_;
     std::vector<std::int64_t> clock_;
     std::vector<std::int64_t> queue_;
+    std::int64_t memory_ = 0;                // when the global memory is free
 };
 
 }  // namespace

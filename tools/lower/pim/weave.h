@@ -8,15 +8,17 @@
 
 namespace weft::lower_pim {
 
-/// A message between two cores as the weave sees it; all times in nanoseconds.
+/// A message between two cores as the weave sees it, or a load from global memory; all times in nanoseconds.
 struct WovenMessage {
     CoreId from;
-    CoreId to;
-    std::int64_t request_ns = 0;     // one flit from sender to receiver
+    CoreId to;                       // of a load: no core, and the loading one is `from`
+    std::int64_t request_ns = 0;     // one flit from sender to receiver; from the core to the memory
     std::int64_t permission_ns = 0;  // one flit back
-    std::int64_t read_ns = 0;        // local read at the sender, issue and retirement included
+    std::int64_t read_ns = 0;        // local read at the sender, issue and retirement included; the memory's service time
     std::int64_t data_ns = 0;        // in the sender's outgoing queue
     std::int64_t write_ns = 0;       // local write at the receiver, issue and retirement included
+
+    [[nodiscard]] bool is_load() const { return to.is_none(); }
 };
 
 /// A loop of a core's computation.
@@ -46,13 +48,14 @@ struct Weave {
 };
 
 struct WeaveOptions {
-    unsigned iterations = 24;
+    unsigned circular_steps = 12;            // attempts with places that do not conflict
+    unsigned iterations = 8;                 // attempts that start from how the one before was played out
     unsigned rounds = 6;                     // played out per evaluation
 };
 
 /// Put messages among the computation so that rounds follow each other fast. `start_ns` is where each message would like to stand in
-/// the first attempt (times within one round). Then, repeatedly: play the rounds out, take the time of each rendezvous modulo the
-/// interval, and weave anew with messages at those times. The best attempt is kept. Every core follows the projection of one order, so
+/// the first attempt (times within one round); places without conflicts (circular.h) are tried next. Then, repeatedly: play the rounds out,
+/// take the time of each rendezvous modulo the interval, and weave anew with messages at those times. The best attempt is kept. Every core follows the projection of one order, so
 /// there is no deadlock. Method: docs/lowering.md.
 [[nodiscard]] Weave weave_messages(std::span<const WovenCore> cores, std::span<const WovenMessage> messages,
                                    std::span<const std::int64_t> start_ns, const WeaveOptions& options);

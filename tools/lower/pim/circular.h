@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lower/pim/weave.h"
+
+namespace weft::lower_pim {
+
+/// Time of both ends of a message on its core, without waiting; of a load, all at its core.
+[[nodiscard]] inline std::int64_t recv_ns(const WovenMessage& message) {
+    return message.request_ns + message.permission_ns + message.read_ns + message.data_ns + message.write_ns;
+}
+[[nodiscard]] inline std::int64_t send_ns(const WovenMessage& message) {
+    return message.is_load() ? recv_ns(message) : message.request_ns + message.permission_ns + message.read_ns;
+}
+
+/// A start for every message in a round of `interval_ns`, such that no core has two at once or during its fixed work at the start of the
+/// round, and the memory serves one load at a time; where that is impossible, the interval itself. Messages of the cores that communicate most come first; each takes the place that
+/// cuts least of its cores' free time into pieces that are too short for one of the core's repetitions. O(M * N) for N messages on a core.
+[[nodiscard]] std::vector<std::int64_t> circular_starts(std::span<const WovenCore> cores, std::span<const WovenMessage> messages,
+                                                        std::int64_t interval_ns);
+
+}  // namespace weft::lower_pim
