@@ -17,8 +17,8 @@ struct ChipFacts {
     std::uint32_t crossbar_rows;
     std::uint32_t crossbars_per_core;
     std::uint32_t results_per_crossbar;
-    /// A family takes at most this much of a core, unless a single strip needs more. By default some is left, so that small families
-    /// still find room beside a large one.
+    /// A family takes at most this much of a core, unless a single strip needs more. What is left lets small families find room
+    /// beside a large one.
     std::uint32_t family_crossbars;
 };
 

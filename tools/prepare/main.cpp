@@ -61,11 +61,7 @@ int main(int argc, char** argv) {
     tool.app()
         .add_option("--family-crossbars", options.family_crossbars,
                     "Cut layers into families of at most N crossbars: more cores share a layer without more crossbars, for short "
-                    "latency; more messages (default: nearly a whole core)")
-        ->check(CLI::Range(1U, 1000000U))
-        ->type_name("N");
-    tool.app()
-        .add_option("--cold-crossbars", options.cold_crossbars, "Cut layers of little work into families of at most N crossbars")
+                    "latency; more messages (default: four fifths or nearly all of a core, whichever packs better)")
         ->check(CLI::Range(1U, 1000000U))
         ->type_name("N");
     tool.app()
@@ -73,7 +69,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1U, 64U))
         ->type_name("N");
     tool.app()
-        .add_option("--crossbar-share", options.crossbar_percent, "Percent of the chip's crossbars for weights and their copies (default 80)")
+        .add_option("--crossbar-share", options.crossbar_percent, "Percent of the chip's crossbars for weights and their copies (default: what packs best)")
         ->check(CLI::Range(1U, 100U))
         ->type_name("P");
     weft::ipu21::PrepareCommand tiles;

@@ -40,7 +40,6 @@ struct MappingChoice {
     std::uint32_t tile_columns = 1;
     std::uint32_t groups_per_block = 1;
     StripForm form = StripForm::rows;
-    std::uint32_t part_crossbars = 0xffffffffU;     ///< a part takes no more, unless one strip does or ChipFacts say less
 
     [[nodiscard]] std::uint32_t positions() const { return tile_rows * tile_columns; }
 };

@@ -207,7 +207,7 @@ std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const Mappi
     }
     for (ColumnGroup& group : groups) {
         for (MappedStrip& strip : group.strips) settle_targets(strip, group);
-        group.part_ends = fill_parts(group.strips, std::min(chip.family_crossbars, choice.part_crossbars));
+        group.part_ends = fill_parts(group.strips, chip.family_crossbars);
     }
     return groups;
 }

@@ -1,9 +1,11 @@
 #include "prepare/prepare.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.h"
 #include "base/id.h"
+#include "packing/packing.h"
 #include "pim/kernel.h"
 #include "pim/tiles.h"
 #include "prepare/assemble.h"
@@ -33,35 +35,6 @@ std::int64_t other_work_ns(const Draft& draft, const ChipFacts& chip) {
     return sum;
 }
 
-/// A mapping for every matrix family: the least interval of the whole chip.
-std::vector<MappingChoice> choose_mappings(const Draft& draft, const ChipFacts& chip, const PrepareOptions& options) {
-    std::vector<std::vector<LayerOption>> layers;
-    std::vector<MatrixProblem> problems;
-    for (const DraftFamily& family : draft.families) {
-        if (family.matrix == no_id) continue;
-        problems.push_back(matrix_problem(draft, family));
-        // Networks repeat layers.
-        const auto same = std::find_if(problems.begin(), problems.end() - 1, [&](const MatrixProblem& other) { return alike(other, problems.back()); });
-        const auto index = static_cast<std::size_t>(same - problems.begin());
-        layers.push_back(index + 1 < problems.size() ? layers[index] : layer_options(problems.back(), options.widest_window, chip));
-    }
-    const Budget budget{chip.core_count, chip.crossbars_per_core, options.crossbar_percent, other_work_ns(draft, chip)};
-    const auto chosen = choose_options(layers, budget);
-    std::vector<MappingChoice> choices;
-    std::int64_t work_ns = budget.other_work_ns;
-    for (std::size_t layer = 0; layer < layers.size(); ++layer) work_ns += layers[layer][chosen[layer]].work_ns;
-    const std::int64_t interval_ns = work_ns / chip.core_count;
-    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-        const LayerOption& option = layers[layer][chosen[layer]];
-        choices.push_back(option.choice);
-        // Cold: its crossbars outlast its work. In small parts they fill what large families leave of their cores.
-        const auto longest = std::max_element(option.parts.begin(), option.parts.end(), [](const PartNeed& a, const PartNeed& b) { return a.work_ns < b.work_ns; });
-        const bool cold = option.choice.positions() == 1 && problems[layer].spec.groups == 1 && option.crossbars > options.cold_crossbars && longest->work_ns * 2 < interval_ns;
-        if (cold) choices.back().part_crossbars = options.cold_crossbars;
-    }
-    return choices;
-}
-
 void set_costs(TasksColumns& columns, const ChipFacts& chip) {
     for (std::uint32_t id = 0; id < columns.families.size(); ++id) {
         const KernelCost cost = kernel_cost(view(columns), FamilyId(id), chip.timing);
@@ -82,21 +55,103 @@ std::uint64_t total_work_ns(const TasksColumns& columns) {
     return sum;
 }
 
+/// The options of every matrix family.
+std::vector<std::vector<LayerOption>> all_options(const Draft& draft, const ChipFacts& chip, std::uint32_t widest_window) {
+    std::vector<std::vector<LayerOption>> layers;
+    std::vector<MatrixProblem> problems;
+    for (const DraftFamily& family : draft.families) {
+        if (family.matrix == no_id) continue;
+        problems.push_back(matrix_problem(draft, family));
+        // Networks repeat layers.
+        const auto same = std::find_if(problems.begin(), problems.end() - 1, [&](const MatrixProblem& other) { return alike(other, problems.back()); });
+        const auto index = static_cast<std::size_t>(same - problems.begin());
+        layers.push_back(index + 1 < problems.size() ? layers[index] : layer_options(problems.back(), widest_window, chip));
+    }
+    return layers;
+}
+
+/// One way to share out the chip: its crossbars, and how large families may be.
+struct Policy {
+    std::uint32_t crossbar_percent = 0;
+    std::uint32_t family_crossbars = 0;
+};
+
+std::vector<Policy> policies(const PrepareOptions& options, const ChipFacts& chip) {
+    std::vector<std::uint32_t> sizes{std::max(1U, chip.crossbars_per_core * 95 / 100), std::max(1U, chip.crossbars_per_core * 80 / 100)};
+    if (options.family_crossbars != 0) sizes.assign(1, std::min(options.family_crossbars, chip.crossbars_per_core));
+    std::vector<std::uint32_t> shares{90, 80, 70, 60, 50};
+    if (options.crossbar_percent != 0) shares.assign(1, options.crossbar_percent);
+    std::vector<Policy> list;
+    for (const std::uint32_t size : sizes) {
+        for (const std::uint32_t share : shares) list.push_back({share, size});
+    }
+    return list;
+}
+
+/// Tasks without matrices' contents or lanes become tasks with lanes.
+std::uint64_t finish_lanes(TasksColumns& columns, const ChipFacts& chip, const PrepareOptions& options) {
+    set_costs(columns, chip);
+    const std::uint64_t work_ns = total_work_ns(columns);
+    const std::uint64_t default_lane_ns = work_ns / chip.core_count / std::max(1U, options.lanes_per_core);
+    cut_lanes(columns, options.lane_ns != 0 ? options.lane_ns : default_lane_ns);
+    return work_ns;
+}
+
+/// The busiest core of a packing of the draft under these choices; very much where there is none.
+std::int64_t packed_ns(Draft draft, const ChipFacts& chip, const Target& target, const PrepareOptions& options, const std::vector<MappingChoice>& choices) {
+    map_matrices(draft, chip, choices, false);
+    TasksColumns columns = assemble(std::move(draft));
+    finish_lanes(columns, chip, options);
+    const Tasks tasks = view(columns);
+    if (tasks.lanes.empty()) return 0;
+    Workload workload = measure_workload(tasks, target, chip.timing);
+    workload.core_elems = static_cast<std::int64_t>(target.core.local_memory_bytes) * 2 / 3;
+    const auto packing = smallest_packing(tasks, workload, pack_filling);
+    return packing ? packing->limit_ns : std::numeric_limits<std::int64_t>::max();
+}
+
+/// A mapping for every matrix family: of several ways to share out the chip the one that packs into the least time. Least work
+/// alone misleads: crossbars and time have to run out together on every core. `chip` gets the size of families.
+std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
+    const std::vector<Policy> list = policies(options, chip);
+    std::vector<std::vector<LayerOption>> layers;
+    std::vector<MappingChoice> best;
+    std::vector<std::vector<std::size_t>> tried;
+    std::int64_t best_ns = 0;
+    std::uint32_t best_size = 0;
+    for (const Policy& policy : list) {
+        if (layers.empty() || policy.family_crossbars != chip.family_crossbars) {
+            chip.family_crossbars = policy.family_crossbars;
+            layers = all_options(draft, chip, options.widest_window);
+            tried.clear();
+        }
+        const auto chosen = choose_options(layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
+        if (std::find(tried.begin(), tried.end(), chosen) != tried.end()) continue;
+        tried.push_back(chosen);
+        std::vector<MappingChoice> choices;
+        for (std::size_t layer = 0; layer < layers.size(); ++layer) choices.push_back(layers[layer][chosen[layer]].choice);
+        const std::int64_t ns = list.size() == 1 ? 0 : packed_ns(draft, chip, target, options, choices);
+        if (best_size != 0 && ns >= best_ns) continue;
+        best = std::move(choices);
+        best_ns = ns;
+        best_size = policy.family_crossbars;
+    }
+    chip.family_crossbars = best_size;
+    return best;
+}
+
 }  // namespace
 
 TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOptions& options) {
     const GraphIndex index(graph);
     ChipFacts chip(target);
-    if (options.family_crossbars != 0) chip.family_crossbars = std::min(options.family_crossbars, chip.crossbars_per_core);
     const HostSplit split = split_host(index, options.allow_host);
     Draft draft = draft_families(index, split);
     set_gaps(draft);
-    map_matrices(draft, chip, choose_mappings(draft, chip, options));
+    const auto choices = choose_mappings(draft, chip, target, options);
+    map_matrices(draft, chip, choices);
     TasksColumns columns = assemble(std::move(draft));
-    set_costs(columns, chip);
-    const std::uint64_t work_ns = total_work_ns(columns);
-    const std::uint64_t default_lane_ns = work_ns / chip.core_count / std::max(1U, options.lanes_per_core);
-    cut_lanes(columns, options.lane_ns != 0 ? options.lane_ns : default_lane_ns);
+    const std::uint64_t work_ns = finish_lanes(columns, chip, options);
     columns.host_head = split.head;
     columns.host_tail = split.tail;
     columns.graph_hash_high = options.graph_hash.high;

@@ -13,10 +13,9 @@ struct PrepareOptions {
     bool allow_host = true;             ///< false: operators that the chip lacks are refused everywhere
     std::uint64_t lane_ns = 0;          ///< work of a lane; 0: total work / cores / lanes_per_core
     std::uint32_t lanes_per_core = 48;
-    std::uint32_t cold_crossbars = 0xffffffffU;
     std::uint32_t widest_window = 16;   ///< rows and columns of output positions that one matrix may compute together
-    std::uint32_t crossbar_percent = 80;   ///< share of the chip's crossbars that weights and their copies may take
-    std::uint32_t family_crossbars = 0; ///< most crossbars of a family (one strip may need more); 0: nearly a whole core
+    std::uint32_t crossbar_percent = 0; ///< share of the chip's crossbars that weights and their copies may take; 0: what packs best
+    std::uint32_t family_crossbars = 0; ///< most crossbars of a family (one strip may need more); 0: what packs best
     Hash128 graph_hash;                 ///< of the .graph file, recorded in the result
 };
 

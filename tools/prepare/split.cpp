@@ -121,7 +121,7 @@ MatrixProblem matrix_problem(const Draft& draft, const DraftFamily& layer) {
     return {draft.matrices[layer.matrix], layer.row, draft.tensors[layer.inputs[0]].channels, output.rows, output.columns};
 }
 
-void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<MappingChoice>& choices) {
+void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<MappingChoice>& choices, bool blocks) {
     std::vector<DraftFamily> families;
     std::size_t next = 0;
     for (DraftFamily& layer : draft.families) {
@@ -133,7 +133,7 @@ void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<Mapping
         const MappingChoice& choice = choices[next++];
         layer.row.tile_rows = choice.tile_rows;
         layer.row.tile_columns = choice.tile_columns;
-        LayerWriter(draft, families, layer).write(column_groups(matrix_problem(draft, layer), choice, chip, true));
+        LayerWriter(draft, families, layer).write(column_groups(matrix_problem(draft, layer), choice, chip, blocks));
     }
     draft.families = std::move(families);
 }

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "pim/placement.h"
-#include "schedule/workload.h"
+#include "packing/workload.h"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "dag/list_schedule.h"
-#include "schedule/packing.h"
+#include "packing/packing.h"
 
 namespace weft {
 

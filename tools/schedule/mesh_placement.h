@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/packing.h"
+#include "packing/packing.h"
 
 namespace weft {
 

@@ -10,8 +10,8 @@
 #include "schedule/evaluate.h"
 #include "schedule/latency.h"
 #include "schedule/mesh_placement.h"
-#include "schedule/packing.h"
-#include "schedule/workload.h"
+#include "packing/packing.h"
+#include "packing/workload.h"
 
 namespace weft {
 namespace {
@@ -116,11 +116,11 @@ public:
     bool add_packed(const std::string& strategy, const Pipelining& pipelining, Pack pack) {
         const std::int64_t halves = pipelining.exchange == ExchangePolicy::Woven ? 2 : 1;
         std::optional<LanePlacement> first;
-        for (const std::int64_t twelfths : {8, 6, 4, 3}) {
+        for (const std::int64_t twelfths : {10, 8, 6, 4, 3}) {
             workload_.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * twelfths / 12 / halves;
             auto packed = smallest_packing(tasks_, workload_, pack);
             if (!packed) break;
-            LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(*packed), pipelining.rhythm());
+            LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), pipelining.rhythm());
             ScheduleColumns trial;
             trial.exchange = pipelining.exchange;
             trial.lane_core = balanced;
@@ -132,8 +132,9 @@ public:
         if (!first) {
             // Not even a lane at a time: perhaps what lower really needs is less than the estimate.
             workload_.core_elems = std::numeric_limits<std::int64_t>::max() / 4;
-            first = smallest_packing(tasks_, workload_, pack);
-            if (!first) refuse_packing(workload_);
+            auto packed = smallest_packing(tasks_, workload_, pack);
+            if (!packed) refuse_packing(workload_);
+            first = std::move(packed->placement);
         }
         return add(strategy, pipelining, std::move(*first));
     }

@@ -1,4 +1,4 @@
-#include "schedule/packing.h"
+#include "packing/packing.h"
 
 #include <algorithm>
 #include <numeric>

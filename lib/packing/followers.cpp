@@ -1,4 +1,4 @@
-#include "schedule/followers.h"
+#include "packing/followers.h"
 
 #include <algorithm>
 

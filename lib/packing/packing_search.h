@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "schedule/packing.h"
+#include "packing/packing.h"
 
 namespace weft {
 
 template <class Pack>
-std::optional<LanePlacement> smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack) {
+std::optional<Packing> smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack) {
     const std::int64_t bound = std::max<std::int64_t>(1, workload.total_ns / workload.core_count);
     std::int64_t fails = 0;
     std::int64_t limit = bound;
@@ -30,7 +30,7 @@ std::optional<LanePlacement> smallest_packing(const Tasks& tasks, const Workload
             fails = middle;
         }
     }
-    return best;
+    return Packing{std::move(*best), limit};
 }
 
 }  // namespace weft

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedule/workload.h"
+#include "packing/workload.h"
 
 namespace weft {
 
@@ -21,8 +21,12 @@ using LanePlacement = std::vector<std::uint16_t>;
 
 /// The placement of the smallest limit at which `pack` succeeds: scanned upwards by 1 % from the work bound (success is not monotone),
 /// then bisected inside the last step. None where even an unlimited time does not help.
+struct Packing {
+    LanePlacement placement;
+    std::int64_t limit_ns = 0;
+};
 template <class Pack>
-[[nodiscard]] std::optional<LanePlacement> smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack);
+[[nodiscard]] std::optional<Packing> smallest_packing(const Tasks& tasks, const Workload& workload, Pack pack);
 
 [[noreturn]] void refuse_packing(const Workload& workload);
 
@@ -33,4 +37,4 @@ template <class Pack>
 
 }  // namespace weft
 
-#include "schedule/packing_search.h"
+#include "packing/packing_search.h"

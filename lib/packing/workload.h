@@ -7,7 +7,7 @@
 #include "artifact/tasks.h"
 #include "pim/placement.h"
 #include "pim/timing.h"
-#include "schedule/followers.h"
+#include "packing/followers.h"
 
 namespace weft {
 

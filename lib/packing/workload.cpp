@@ -1,4 +1,4 @@
-#include "schedule/workload.h"
+#include "packing/workload.h"
 
 #include <algorithm>
 #include <string>
