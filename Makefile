@@ -8,6 +8,7 @@
 #   make MODEL=net.onnx CHIP=chip.json OUT=dir        compile one network into dir
 #   make why TARGET=net-0.prog MODEL=net.onnx CHIP=chip.json OUT=dir     why a file would be made again
 #   make measure MODELS="resnet18 my.onnx" CHIP=path  the figures of chosen networks
+#   make sweep TABLE=table.tsv OUT=dir     models x chips x options into one table of results; docs/sweeps.md for clusters
 #   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator
 #   make install PREFIX=/usr/local
 #
@@ -25,7 +26,7 @@ CHIP ?= targets/isaac-168x96.json
 PREFIX ?= /usr/local
 CMAKE_FLAGS ?=
 
-.PHONY: all build compile why demo demo-ipu21 test bench measure check-pimsim reference install clean help
+.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim reference install clean help
 .DEFAULT_GOAL := all
 
 ifneq ($(MODEL),)
@@ -72,6 +73,9 @@ bench: build
 
 measure: build
 	@scripts/measure --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/measure --models '$(MODELS)'
+
+sweep: build
+	@pipelines/sweep.py run '$(TABLE)' --bin $(BIN) -j $(JOBS) -o '$(OUT)' $(if $(STORE),--store '$(STORE)')
 
 check-pimsim: build
 	@scripts/check-pimsim --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/pimsim --simulator '$(PIMSIM)' \
