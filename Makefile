@@ -11,6 +11,7 @@
 #   make sweep TABLE=table.tsv OUT=dir     models x chips x options into one table of results; docs/sweeps.md for clusters
 #   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator
 #   make install PREFIX=/usr/local
+#   make package                           a Debian package in build/release/packages
 #
 # Make runs as many jobs as there are processors; JOBS=n changes that. V=1 prints whole commands.
 
@@ -26,7 +27,7 @@ CHIP ?= targets/isaac-168x96.json
 PREFIX ?= /usr/local
 CMAKE_FLAGS ?=
 
-.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim reference install clean help
+.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim reference install package clean help
 .DEFAULT_GOAL := all
 
 ifneq ($(MODEL),)
@@ -83,9 +84,9 @@ check-pimsim: build
 
 install: build
 	cmake --install $(BUILD) --prefix '$(PREFIX)'
-	install -d '$(PREFIX)/share/weft/pipelines' '$(PREFIX)/share/weft/targets'
-	install -m 644 pipelines/*.mk '$(PREFIX)/share/weft/pipelines'
-	install -m 644 targets/*.json '$(PREFIX)/share/weft/targets'
+
+package: build
+	@cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/packages
 
 clean:
 	rm -rf build

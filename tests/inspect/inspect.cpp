@@ -149,6 +149,49 @@ TEST_CASE("the program carries the schemas") {
     CHECK_THROWS_AS(static_cast<void>(schema_text("nonsense")), Failure);
 }
 
+TEST_CASE("conditions choose rows exactly as a filter over all rows does") {
+    const Sample artifact(program_kind, [](ProgramColumns&) {});
+    const ColumnView* instructions = (*artifact).find("instructions");
+    REQUIRE(instructions != nullptr);
+    REQUIRE(instructions->rows > 0);
+    for (std::size_t field = 0; field < instructions->fields.size(); ++field) {
+        const std::string value = to_text(instructions->row(instructions->rows / 2)[field]);
+        for (const std::string operation : {"=", "!=", "<", "<=", ">", ">="}) {
+            DumpOptions options;
+            options.columns = {"instructions"};
+            options.where.emplace_back(fmt::format("{} {} {}", instructions->fields[field], operation, value));
+            const std::string text = dump_text(*artifact, options);
+            std::size_t expected = 0;
+            for (std::size_t row = 0; row < instructions->rows; ++row) {
+                const double a = std::stod(to_text(instructions->row(row)[field]));
+                const double b = std::stod(value);
+                expected += (operation == "=" && a == b) || (operation == "!=" && a != b) || (operation == "<" && a < b) || (operation == "<=" && a <= b) ||
+                                    (operation == ">" && a > b) || (operation == ">=" && a >= b)
+                                ? 1
+                                : 0;
+            }
+            const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+            CHECK(lines == (expected == 0 ? 0 : expected + 2));
+        }
+    }
+    const auto lines_where = [&](const std::string& column, const std::vector<std::string>& conditions) {
+        DumpOptions options;
+        options.columns = {column};
+        options.names = true;
+        for (const auto& condition : conditions) options.where.emplace_back(condition);
+        const std::string text = dump_text(*artifact, options);
+        return std::count(text.begin(), text.end(), '\n');
+    };
+    CHECK(lines_where("core_first_run", {"row=0"}) == 3);
+    CHECK(lines_where("core_first_run", {"value>=0", "row<1"}) == 3);
+    CHECK(lines_where("core_first_run", {"value<0"}) == 0);
+    CHECK_THROWS_AS(lines_where("core_first_run", {"nonsense=1"}), Failure);
+    CHECK_THROWS_AS(RowCondition("no operation"), Failure);
+    CHECK_THROWS_AS(RowCondition("=5"), Failure);
+    // 64 bits exactly, not as doubles.
+    CHECK_FALSE(RowCondition("row=18446744073709551615").holds(*instructions, 0, instructions->row(0)));
+}
+
 TEST_CASE("weft-inspect: statuses and output") {
     const ScratchFolder scratch;
     auto program = sample(program_kind);
@@ -174,6 +217,9 @@ TEST_CASE("weft-inspect: statuses and output") {
     CHECK(run("stat missing.prog") == 3);
     CHECK(run("stat stderr") == 3);
     CHECK(run("dump a.prog --columns nonsense") == 1);
+    CHECK(run("dump a.prog --where nonsense=1") == 1);
+    CHECK(run("dump a.prog --where nonsense") == 2);
+    CHECK(run("dump a.prog --where row=0 --where 'row < 1' --json") == 0);
     CHECK(run("schema graph") == 0);
     CHECK(run("schema nonsense") == 2);
     CHECK(run("") == 2);

@@ -34,17 +34,6 @@ std::vector<const ColumnView*> chosen_columns(const AnyArtifact& artifact, const
     return result;
 }
 
-struct RowRange {
-    std::size_t first;
-    std::size_t end;
-};
-
-RowRange rows_of(const ColumnView& column, const DumpOptions& options) {
-    const std::size_t first = column.is_scalar ? 0 : std::min(options.first_row, column.rows);
-    const std::size_t count = column.is_scalar ? column.rows : std::min(options.row_count, column.rows - first);
-    return {first, first + count};
-}
-
 /// Fields that hold offsets of names; the schemas keep to these names.
 bool holds_name(const ColumnView& column, std::size_t field) {
     return column.fields[field] == "name" || (column.fields[field].empty() && column.name == "labels");
@@ -60,6 +49,37 @@ std::vector<CellValue> cells_of(const AnyArtifact& artifact, const ColumnView& c
     }
     return cells;
 }
+
+struct PrintedRow {
+    std::size_t row;
+    std::vector<CellValue> cells;
+};
+
+/// The rows that the options ask for. A scalar is one row, whatever range they name.
+std::vector<PrintedRow> rows_of(const AnyArtifact& artifact, const ColumnView& column, const DumpOptions& options) {
+    std::vector<PrintedRow> rows;
+    for (std::size_t row = column.is_scalar ? 0 : options.first_row; row < column.rows; ++row) {
+        if (!column.is_scalar && rows.size() == options.row_count) break;
+        auto cells = cells_of(artifact, column, row, options.names);
+        if (all_hold(options.where, column, row, cells)) rows.push_back({row, std::move(cells)});
+    }
+    return rows;
+}
+
+/// A condition on a field that no column has is a slip of the pen.
+void require_fields(const AnyArtifact& artifact, const std::vector<const ColumnView*>& columns, const DumpOptions& options) {
+    for (const auto& condition : options.where) {
+        if (std::any_of(columns.begin(), columns.end(), [&](const ColumnView* column) { return condition.applies_to(*column); })) continue;
+        std::string known;
+        for (const ColumnView* column : columns) {
+            for (const auto field : column->fields) append(known, " {}.{}", column->name, field.empty() ? std::string_view("value") : field);
+        }
+        refuse("{}: no printed column has a field '{}'; there are{}", artifact.name(), condition.field(), known);
+    }
+}
+
+/// Columns without a row that is asked for are left out where rows are asked for by --where.
+bool is_left_out(const DumpOptions& options, const std::vector<PrintedRow>& rows) { return !options.where.empty() && rows.empty(); }
 
 /// The name pool as the texts that it holds: offset and text.
 void append_pool(std::string& out, const AnyArtifact& artifact, const ColumnView& pool, const DumpOptions& options) {
@@ -155,18 +175,19 @@ std::string stat_json(const AnyArtifact& artifact) {
 
 std::string dump_text(const AnyArtifact& artifact, const DumpOptions& options) {
     std::string out;
-    for (const ColumnView* column : chosen_columns(artifact, options)) {
+    const auto columns = chosen_columns(artifact, options);
+    require_fields(artifact, columns, options);
+    for (const ColumnView* column : columns) {
         if (column->name == "name_pool") {
-            append_pool(out, artifact, *column, options);
+            if (options.where.empty()) append_pool(out, artifact, *column, options);
             continue;
         }
-        const RowRange range = rows_of(*column, options);
+        const auto rows = rows_of(artifact, *column, options);
+        if (is_left_out(options, rows)) continue;
         append(out, "# {}: {} {}\nrow", column->name, column->rows, column->rows == 1 ? "row" : "rows");
         for (const auto field : column->fields) append(out, "\t{}", field.empty() ? std::string_view("value") : field);
         out += '\n';
-        for (std::size_t row = range.first; row < range.end; ++row) {
-            append(out, "{}\t{}\n", row, row_text(cells_of(artifact, *column, row, options.names), "\t"));
-        }
+        for (const auto& [row, cells] : rows) append(out, "{}\t{}\n", row, row_text(cells, "\t"));
     }
     return out;
 }
@@ -174,14 +195,15 @@ std::string dump_text(const AnyArtifact& artifact, const DumpOptions& options) {
 std::string dump_json(const AnyArtifact& artifact, const DumpOptions& options) {
     std::string out = "{";
     bool first_column = true;
-    for (const ColumnView* column : chosen_columns(artifact, options)) {
+    const auto columns = chosen_columns(artifact, options);
+    require_fields(artifact, columns, options);
+    for (const ColumnView* column : columns) {
+        const auto rows = rows_of(artifact, *column, options);
+        if (is_left_out(options, rows)) continue;
         append(out, "{}\n\"{}\":", first_column ? "" : ",", column->name);
         first_column = false;
-        const RowRange range = rows_of(*column, options);
         if (!column->is_scalar) out += '[';
-        for (std::size_t row = range.first; row < range.end; ++row) {
-            append(out, "{}{}", row == range.first ? "" : ",", row_json(*column, cells_of(artifact, *column, row, options.names)));
-        }
+        for (const auto& one : rows) append(out, "{}{}", &one == rows.data() ? "" : ",", row_json(*column, one.cells));
         if (!column->is_scalar) out += ']';
     }
     return out + "\n}\n";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "inspect/column_view.h"
+#include "inspect/where.h"
 
 namespace weft {
 
@@ -14,6 +15,7 @@ struct DumpOptions {
     std::vector<std::string> columns;   ///< empty: all
     std::size_t first_row = 0;
     std::size_t row_count = std::numeric_limits<std::size_t>::max();
+    std::vector<RowCondition> where;    ///< only rows for which all hold
     bool names = false;                 ///< print fields called "name" and "label(s)" as texts of the name pool
 };
 

@@ -12,6 +12,7 @@ struct Options {
     std::vector<std::string> files;
     bool json = false;
     weft::DumpOptions dump;
+    std::vector<std::string> where;
     std::size_t limit = 10;
     std::string schema_of;
 };
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
                     "  weft-inspect stat net-0.prog                        kind, hash, key figures, columns\n"
                     "  weft-inspect verify *.graph *.tasks                 check files; status 3 where one is damaged\n"
                     "  weft-inspect dump net-0.prog --columns runs --head 20\n"
+                    "  weft-inspect dump net.timing --columns cores --where 'wait_ns > 1000000' --where messages!=0\n"
                     "  weft-inspect dump net.graph --json --names | jq .nodes\n"
                     "  weft-inspect diff old.sched new.sched               rows and columns that differ; status 1 if any\n"
                     "  weft-inspect hash net-0.prog                        XXH3-128, as xxhsum -H2 prints it\n"
@@ -100,6 +102,10 @@ int main(int argc, char** argv) {
     auto* dump_command = app.add_subcommand("dump", "Print columns as tab-separated tables or JSON");
     add_files(dump_command, options);
     dump_command->add_option("--columns", options.dump.columns, "Only these columns, comma-separated")->delimiter(',')->type_name("NAMES");
+    dump_command->add_option("--where", options.where, "Only rows for which this holds: FIELD OP VALUE, OP = != < <= > >= or ~ (contains); may be repeated")
+        ->type_name("CONDITION")
+        ->expected(1)
+        ->take_all();
     dump_command->add_option("--first", options.dump.first_row, "First row to print")->type_name("ROW");
     dump_command->add_option("--head", options.dump.row_count, "At most this many rows per column")->type_name("N");
     dump_command->add_flag("--json", options.json, "JSON instead of tables");
@@ -121,6 +127,7 @@ int main(int argc, char** argv) {
         for (const auto& file : options.files) tool.note_input(file);
         if (stat_command->parsed()) stat(options);
         if (verify_command->parsed()) verify(options);
+        for (const auto& condition : options.where) options.dump.where.emplace_back(condition);
         if (dump_command->parsed()) dump(options);
         if (diff_command->parsed()) diff(options);
         if (hash_command->parsed()) hash(options);

@@ -78,12 +78,12 @@ int main(int argc, char** argv) {
         {"peft", ListAlgorithm::Peft}, {"heft", ListAlgorithm::Heft}, {"lookahead", ListAlgorithm::LookAhead}};
     tool.app()
         .add_option("--mode", options.mode, "What to optimise: throughput, or latency (one inference at a time)")
-        ->transform(CLI::CheckedTransformer(modes))
+        ->transform(CLI::CheckedTransformer(modes).description(""))
         ->type_name("MODE")
         ->default_str("throughput");
     tool.app()
         .add_option("--algorithm", options.latency.algorithm, "List scheduling of latency mode: peft, heft, or lookahead (slow)")
-        ->transform(CLI::CheckedTransformer(algorithms))
+        ->transform(CLI::CheckedTransformer(algorithms).description(""))
         ->type_name("NAME")
         ->default_str("peft");
     tool.app()
