@@ -9,7 +9,8 @@
 #   make why TARGET=net-0.prog MODEL=net.onnx CHIP=chip.json OUT=dir     why a file would be made again
 #   make measure MODELS="resnet18 my.onnx" CHIP=path  the figures of chosen networks
 #   make sweep TABLE=table.tsv OUT=dir     models x chips x options into one table of results; docs/sweeps.md for clusters
-#   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator
+#   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator, network by network
+#   make check-timing PIMSIM=/path/to/ChipTest        the same for 60 random programs and the recorded ones
 #   make install PREFIX=/usr/local
 #   make package                           a Debian package in build/release/packages
 #
@@ -27,7 +28,7 @@ CHIP ?= targets/isaac-168x96.json
 PREFIX ?= /usr/local
 CMAKE_FLAGS ?=
 
-.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim reference install package clean help
+.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim check-timing reference install package clean help
 .DEFAULT_GOAL := all
 
 ifneq ($(MODEL),)
@@ -70,7 +71,7 @@ test: build reference
 
 bench: build
 	@scripts/measure --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/bench $(if $(MODELS),--models '$(MODELS)')
-	@scripts/bench-stages --bin $(BIN) --out build/bench
+	@scripts/bench-stages --bin $(BIN) --out build/bench $(if $(PIMSIM),--simulator '$(PIMSIM)')
 
 measure: build
 	@scripts/measure --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/measure --models '$(MODELS)'
@@ -81,6 +82,10 @@ sweep: build
 check-pimsim: build
 	@scripts/check-pimsim --bin $(BIN) --jobs $(JOBS) --chip '$(CHIP)' --out build/pimsim --simulator '$(PIMSIM)' \
 	  $(if $(PIMSIM_MODELS),--models '$(PIMSIM_MODELS)') $(if $(PIMSIM_SECONDS),--seconds $(PIMSIM_SECONDS))
+
+# The error of latency and throughput, program by program.
+check-timing: build
+	@scripts/check-timing --bin $(BIN) --out build/timing --simulator '$(PIMSIM)' --random 60 --oracle tests/data/oracle
 
 install: build
 	cmake --install $(BUILD) --prefix '$(PREFIX)'

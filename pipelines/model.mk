@@ -110,13 +110,15 @@ $(foreach candidate,$(CANDIDATES),$(eval $(call candidate_rules,$(candidate))))
 programs := $(foreach candidate,$(CANDIDATES),$(call if_refused,$(candidate),prog))
 timings := $(foreach candidate,$(CANDIDATES),$(call if_refused,$(candidate),timing))
 
-# The order of the candidates counts, and which of them were refused.
+# The order of the candidates counts, and which of them were refused. The report adds the times of generation, lowering and analysis.
 define select
 inputs= arguments=; for candidate in $(CANDIDATES); do \
   if [ -e $$candidate.refused ]; then file=$$candidate.refused arguments="$$arguments --refused $$file"; else file=$$candidate.timing arguments="$$arguments $$file"; fi; \
   inputs="$$inputs --in $$file"; done; \
+reports=; for report in $(call report,schedule,$(NAME).cands) $(foreach candidate,$(CANDIDATES),$(call report,lower,$(candidate).prog) $(call report,analyse,$(candidate).timing)); do \
+  if [ -e $$report ]; then reports="$$reports --stage-report $$report"; fi; done; \
 $(call cached,select,$(NAME).selection,SELECT_LAUNCHER) --in $(NAME).cands $$inputs --key "$$inputs" --out $(NAME).selection -- \
-  '$(SELECT)' $(NAME).cands $$arguments -o $(NAME).selection --report $(call report,select,$(NAME).selection) $(SELECT_FLAGS)
+  '$(SELECT)' $(NAME).cands $$arguments $$reports -o $(NAME).selection --report $(call report,select,$(NAME).selection) $(SELECT_FLAGS)
 endef
 .weft/$(NAME).selection.done: $(NAME).cands $(timings) $(call inputs_of,select) | $(CANDIDATES:%=.weft/%.timing.done)
 	$(quiet)$(select)
@@ -127,7 +129,7 @@ $(NAME).prog $(NAME).timing: .weft/$(NAME).selected.done ; $(look_again)
 	@chosen=$$('$(INSPECT)' dump --columns chosen $< | awk 'END { print $$2 }'); set -- $(CANDIDATES); shift $$chosen; \
 	for kind in prog timing; do \
 	  [ $(NAME).$$kind -ef $$1.$$kind ] || { cp -P $$1.$$kind $(NAME).$$kind.part && mv $(NAME).$$kind.part $(NAME).$$kind; } || exit 4; \
-	done; touch $@
+	done; [ ! -e $(call report,select,$(NAME).selection) ] || cp $(call report,select,$(NAME).selection) reports/pipeline_selection.json; touch $@
 
 define export
 $(call cached,export,$(NAME).pimsim,EXPORT_LAUNCHER) --in $(NAME).prog --in $(NAME).target --out-folder $(NAME).pimsim -- \

@@ -12,6 +12,7 @@
 #include "analyse/analyse.h"
 #include "analyse/events.h"
 #include "analyse/queue.h"
+#include "analyse/recurrence.h"
 #include "base/failure.h"
 #include "pim/liveness.h"
 #include "pim/random_program.h"
@@ -20,6 +21,10 @@
 namespace {
 
 using namespace weft;
+
+/// What pimsim-nn executed per second of processor time on whole networks (1.2 million instructions in 15 s a round in mode 0, recorded on a
+/// two-core machine; scripts/bench-stages --simulator measures it anew).
+constexpr double simulator_instructions_per_second = 80'000;
 
 /// Processor time, so that a busy machine does not count.
 double seconds_of(const auto& body) {
@@ -37,6 +42,10 @@ void measure(const Program& program, const Target& target, const std::string& na
     const double checking = seconds_of([&] { liveness = check_liveness(program, target); });
     SteadyState state;
     const double executing = seconds_of([&] { state = find_steady_state(queue, TieOrder::Forward, {}); });
+    SteadyState reverse;
+    const double executing_reverse = state.ties ? seconds_of([&] { reverse = find_steady_state(queue, TieOrder::Reverse, {}); }) : 0;
+    Recurrence recurrence;
+    const double solving = seconds_of([&] { recurrence = recurrence_of(event_graph(queue)); });
     double latency_seconds = 0;
     Picoseconds latency = 0;
     latency_seconds = seconds_of([&] { latency = single_pass_latency(queue, TieOrder::Forward); });
@@ -52,7 +61,14 @@ void measure(const Program& program, const Target& target, const std::string& na
     fmt::print("  liveness            {:9.3f} s   {}\n", checking, liveness.live ? "live" : "blocked");
     fmt::print("  one tie order       {:9.3f} s   {} events, {:.1f} million a second; interval {:.1f} ns, {}\n", executing, state.events,
                static_cast<double>(state.events) / executing / 1e6, interval_ns, state.exact ? "exact" : "average");
+    fmt::print("  other tie order     {:9.3f} s   {} events\n", executing_reverse, reverse.events);
+    fmt::print("  recurrence          {:9.3f} s   {} nodes, {} edges, {} passes; {:.1f} ns\n", solving, recurrence.nodes, recurrence.edges, recurrence.sweeps,
+               recurrence.interval_ns());
     fmt::print("  latency             {:9.3f} s   {} ps\n", latency_seconds, latency);
+    const double all = reading + collapsing + checking + executing + executing_reverse + solving + 2 * latency_seconds;
+    const double simulated = 1e9 / interval_ns * static_cast<double>(instructions) / simulator_instructions_per_second;
+    fmt::print("  altogether          {:9.3f} s   one second of the chip takes the public simulator some {:.0f} s at its recorded rate: {:.0f} times as long\n", all, simulated,
+               simulated / all);
     fmt::print("  peak memory         {:9.1f} MB\n", static_cast<double>(usage.ru_maxrss) / 1024);
 }
 

@@ -17,7 +17,7 @@ void validate<Selection>(const Selection& selection, std::string_view file) {
     check.length(selection.program_hash_high.size(), count, "program_hash_high");
     check.length(selection.program_hash_low.size(), count, "program_hash_low");
     check.below(selection.chosen, count, "chosen", 0);
-    check.below(static_cast<std::uint64_t>(selection.reason), static_cast<std::uint64_t>(SelectionReason::AllUnavailable) + 1, "reason", 0);
+    check.below(static_cast<std::uint64_t>(selection.reason), static_cast<std::uint64_t>(SelectionReason::UnsupportedContract) + 1, "reason", 0);
     check.below(selection.margin_ppm, 1'000'000, "margin_ppm", 0);
     for (std::size_t row = 0; row < count; ++row) {
         const CandidateVerdict verdict = selection.verdicts[row];

@@ -56,7 +56,7 @@ void Tool::write_side_files(double seconds) {
         whole.update(report_);
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
-        whole["run"] = {{"version", version_text}, {"seconds", seconds}, {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024}};
+        whole["run"].update(nlohmann::ordered_json{{"version", version_text}, {"seconds", seconds}, {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024}});
         publish_text(report_path_, whole.dump(2) + "\n");
     }
 }

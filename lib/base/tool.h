@@ -33,7 +33,7 @@ public:
 
     /// A warning on standard error; also listed in the report.
     void warn(const std::string& text);
-    /// Deterministic facts for --report FILE; run() adds "tool", "inputs", "outputs", "warnings" and the volatile "run".
+    /// Deterministic facts for --report FILE; run() adds "tool", "inputs", "outputs", "warnings" and the volatile "run" (to which `body` may have added figures).
     [[nodiscard]] nlohmann::ordered_json& report() { return report_; }
     /// Name a file read or written, for --depfile and --report.
     void note_input(const std::string& path) { inputs_.push_back(path); }

@@ -95,13 +95,16 @@ Activity PimCosts::with_write(Picoseconds computed, Picoseconds write) const {
     return {saturated(Wide{computed} + write), late_after(inherits ? computed : write)};
 }
 
-Activity PimCosts::vector(Opcode op, std::uint64_t elements, BitWidths widths) const {
+UnitSteps PimCosts::vector_steps(Opcode op, std::uint64_t elements, BitWidths widths) const {
     const std::uint64_t input_bytes = elements * widths.input_bytes();
     const std::uint64_t output_bytes = writes_output_width(op) ? elements * widths.output_bytes() : input_bytes;
     const std::uint64_t steps = elements / core_.vector_width_elems + (elements % core_.vector_width_elems != 0 ? 1 : 0);
-    const Wide compute = Wide{steps} * core_.vector_step_ns * 1000;
-    const Wide reads = Wide{local_read(input_bytes)} * (reads_two_operands(op) ? 2 : 1);
-    return with_write(saturated(reads + compute), local_write(output_bytes));
+    return {local_read(input_bytes), reads_two_operands(op) ? 2U : 1U, saturated(Wide{steps} * core_.vector_step_ns * 1000), local_write(output_bytes)};
+}
+
+Activity PimCosts::vector(Opcode op, std::uint64_t elements, BitWidths widths) const {
+    const UnitSteps steps = vector_steps(op, elements, widths);
+    return with_write(saturated(Wide{steps.read} * steps.reads + steps.compute), steps.write);
 }
 
 std::int64_t PimCosts::matrix_cycles(std::uint32_t input_bits) const {
@@ -116,12 +119,17 @@ std::int64_t PimCosts::matrix_cycles(std::uint32_t input_bits) const {
     return core_.matrix_pipelined ? front + back + (passes - 1) * std::max(front, back) : (front + back) * passes;
 }
 
-Activity PimCosts::mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const {
+UnitSteps PimCosts::mvmul_steps(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const {
     // The factor of eight is the simulator's: it takes bytes for bits when it reads the input vector.
     const Picoseconds read = local_read(std::uint64_t{core_.crossbar_rows} * widths.input_bytes() * 8);
     const Picoseconds write = local_write(results_per_crossbar(weight_bits) * widths.output_bytes() * crossbars);
     const std::int64_t cycles = std::max<std::int64_t>(matrix_cycles(widths.input_bits), 0);
-    return with_write(saturated(Wide{read} + cycles_to_picoseconds(cycles, core_.matrix_period_fs)), write);
+    return {read, 1, cycles_to_picoseconds(cycles, core_.matrix_period_fs), write};
+}
+
+Activity PimCosts::mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const {
+    const UnitSteps steps = mvmul_steps(crossbars, weight_bits, widths);
+    return with_write(saturated(Wide{steps.read} + steps.compute), steps.write);
 }
 
 Picoseconds PimCosts::network(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const {

@@ -31,6 +31,14 @@ struct Activity {
     bool late = false;
 };
 
+/// The steps of one vector or matrix instruction: `reads` accesses of `read` each, computation, one access of `write`.
+struct UnitSteps {
+    Picoseconds read = 0;
+    std::uint32_t reads = 1;
+    Picoseconds compute = 0;
+    Picoseconds write = 0;
+};
+
 /// The parts from which instruction times are made on a `pim` chip: local and global memory, network, units. All results
 /// are durations of the activity alone, without issue, retirement and waiting. Source: docs/pim-timing.md.
 class PimCosts {
@@ -56,6 +64,9 @@ public:
     [[nodiscard]] Activity vector(Opcode op, std::uint64_t elements, BitWidths widths) const;
     /// Input read, conversion and result write, from the start of the array group. `weight_bits` > 0.
     [[nodiscard]] Activity mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const;
+    [[nodiscard]] UnitSteps vector_steps(Opcode op, std::uint64_t elements, BitWidths widths) const;
+    [[nodiscard]] UnitSteps mvmul_steps(std::uint64_t crossbars, std::uint32_t weight_bits, BitWidths widths) const;
+    [[nodiscard]] std::uint32_t crossbar_rows() const { return core_.crossbar_rows; }
     /// Time in the source's outgoing FIFO; whole nanoseconds, every flit pays the full latency. Switch `core_count` is the memory.
     [[nodiscard]] Picoseconds network(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;
     [[nodiscard]] std::uint64_t results_per_crossbar(std::uint32_t weight_bits) const;

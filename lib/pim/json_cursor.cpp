@@ -6,13 +6,49 @@
 
 namespace weft {
 
+namespace {
+
+constexpr std::size_t buffer_size = std::size_t{1} << 18U;
+
+}  // namespace
+
+JsonCursor::JsonCursor(Source source, std::string_view file) : file_(file), source_(std::move(source)), buffer_(buffer_size + JsonCursor::longest_token) {
+    begin_ = at_ = end_ = buffer_.data();
+    refill();
+}
+
+/// Moves what has not been read to the front and fills the rest. White space longer than the buffer is read in several fills.
+void JsonCursor::refill() {
+    do {
+        bytes_before_ += static_cast<std::size_t>(at_ - begin_);
+        lines_before_ += static_cast<std::size_t>(std::count(begin_, at_, '\n'));
+        const auto left = static_cast<std::size_t>(end_ - at_);
+        std::copy(at_, end_, buffer_.data());
+        std::size_t filled = left;
+        while (filled < buffer_.size()) {
+            const std::size_t came = source_(buffer_.data() + filled, buffer_.size() - filled);
+            filled += came;
+            if (came != 0) continue;
+            source_ = nullptr;
+            break;
+        }
+        begin_ = at_ = buffer_.data();
+        end_ = begin_ + filled;
+        pass_space();
+    } while (source_ != nullptr && static_cast<std::size_t>(end_ - at_) < longest_token);
+}
+
 void JsonCursor::fail(std::string_view what) const {
-    const auto line = std::count(begin_, at_, '\n') + 1;
-    bad_input("{}: line {}, byte {}: {}", file_, line, at_ - begin_, what);
+    const auto line = lines_before_ + static_cast<std::size_t>(std::count(begin_, at_, '\n')) + 1;
+    bad_input("{}: line {}, byte {}: {}", file_, line, bytes_before_ + static_cast<std::size_t>(at_ - begin_), what);
 }
 
 void JsonCursor::fail_expecting(char wanted) const {
-    fail(at_ == end_ ? fmt::format("the file ends where '{}' should stand", wanted) : fmt::format("'{}' expected", wanted));
+    fail(at_ == end_ && source_ == nullptr ? fmt::format("the file ends where '{}' should stand", wanted) : fmt::format("'{}' expected", wanted));
+}
+
+void JsonCursor::fail_inside_text() const {
+    fail(source_ == nullptr ? "the file ends inside a text" : "a text of more than 64 KiB");
 }
 
 std::string_view JsonCursor::string() {
@@ -23,7 +59,7 @@ std::string_view JsonCursor::string() {
         ++at_;
     }
     if (at_ != end_ && *at_ == '\\') return unescape(start);
-    if (at_ == end_) fail("the file ends inside a text");
+    if (at_ == end_) fail_inside_text();
     const std::string_view result(start, static_cast<std::size_t>(at_ - start));
     ++at_;
     return result;
@@ -52,7 +88,7 @@ std::string_view JsonCursor::unescape(const char* start) {
         }
         ++at_;
     }
-    if (at_ == end_) fail("the file ends inside a text");
+    if (at_ == end_) fail_inside_text();
     ++at_;
     return scratch_;
 }

@@ -89,32 +89,45 @@ bool clearly_possible(const Instruction& instruction) {
     return small_registers && plain && instruction.length >= 0;
 }
 
-std::string inflate_all(std::span<const std::byte> bytes, std::string_view file) {
-    z_stream stream{};
-    constexpr int detect_gzip_or_zlib = 15 + 32;
-    if (inflateInit2(&stream, detect_gzip_or_zlib) != Z_OK) system_failure("{}: zlib cannot start", file);
-    std::string result;
-    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
-    std::size_t left = bytes.size();
-    int state = Z_OK;
-    while (state == Z_OK && result.size() < inflated_limit) {
-        const std::size_t before = result.size();
-        const std::size_t room = std::max<std::size_t>(before, 1U << 20U);
-        result.resize(before + room);
-        stream.next_out = reinterpret_cast<Bytef*>(result.data() + before);
-        stream.avail_out = static_cast<uInt>(std::min<std::size_t>(room, 1U << 30U));
-        const auto offered = stream.avail_out;
-        stream.avail_in = static_cast<uInt>(std::min<std::size_t>(left, 1U << 30U));
-        left -= stream.avail_in;
-        state = inflate(&stream, Z_NO_FLUSH);
-        left += stream.avail_in;
-        result.resize(before + (offered - stream.avail_out));
+/// The text of compressed bytes, piece by piece.
+class Inflater {
+public:
+    Inflater(std::span<const std::byte> bytes, std::string_view file) : bytes_(bytes), file_(file) {
+        constexpr int detect_gzip_or_zlib = 15 + 32;
+        if (inflateInit2(&stream_, detect_gzip_or_zlib) != Z_OK) system_failure("{}: zlib cannot start", file);
+        stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
     }
-    inflateEnd(&stream);
-    if (state == Z_OK) system_failure("{}: more than 4 GiB after decompression", file);
-    if (state != Z_STREAM_END) bad_input("{}: damaged or cut compressed data", file);
-    return result;
-}
+    ~Inflater() { inflateEnd(&stream_); }
+    Inflater(const Inflater&) = delete;
+    Inflater& operator=(const Inflater&) = delete;
+
+    /// Up to `room` characters; 0 once the end has been reached.
+    std::size_t read(char* buffer, std::size_t room) {
+        stream_.next_out = reinterpret_cast<Bytef*>(buffer);
+        stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(room, 1U << 30U));
+        const auto offered = stream_.avail_out;
+        while (stream_.avail_out != 0 && state_ == Z_OK) {
+            if (stream_.avail_in == 0) {
+                stream_.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes_.size() - given_, 1U << 30U));
+                given_ += stream_.avail_in;
+            }
+            state_ = inflate(&stream_, Z_NO_FLUSH);
+        }
+        if (state_ != Z_OK && state_ != Z_STREAM_END) bad_input("{}: damaged or cut compressed data", file_);
+        const std::size_t came = offered - stream_.avail_out;
+        inflated_ += came;
+        if (inflated_ > inflated_limit) system_failure("{}: more than 4 GiB after decompression", file_);
+        return came;
+    }
+
+private:
+    std::span<const std::byte> bytes_;
+    std::string_view file_;
+    z_stream stream_{};
+    std::size_t given_ = 0;
+    std::size_t inflated_ = 0;
+    int state_ = Z_OK;
+};
 
 bool is_compressed(std::span<const std::byte> bytes) {
     if (bytes.size() < 2) return false;
@@ -222,10 +235,10 @@ ProgramColumns read_folder(const std::filesystem::path& folder) {
         const MappedFile file(core_file.path);
         const std::size_t first = program.instructions.size();
         if (core_file.binary) {
-            parse_binary_core(file.bytes(), file.name(), cores, group_count(config, core), program.instructions);
+            parse_binary_core(file.bytes(), file.name(), core, cores, group_count(config, core), program.instructions);
         } else {
             JsonCursor core_json(as_text(file.bytes()), file.name());
-            parse_json_core(core_json, program.instructions);
+            parse_json_core(core_json, core, program.instructions);
             core_json.finish();
             check_core_instructions(std::span(program.instructions).subspan(first), {cores, group_count(config, core)}, file.name(), core);
         }
@@ -240,13 +253,13 @@ void check_destinations(std::span<const Instruction> instructions, const std::ve
         const auto op = static_cast<Opcode>(instructions[at].op);
         if (op != Opcode::Send && op != Opcode::Sync) continue;
         const auto other = static_cast<std::size_t>(instructions[at].immediate);
-        if (!present[other]) bad_input("{}: core {}, instruction {} ({}): core {} has no program", file, core, at, mnemonic(op), other);
+        if (!present[other]) fail_instruction({fmt::format("core {} has no program", other), true}, file, core, at, mnemonic(op));
     }
 }
 
 }  // namespace
 
-void parse_binary_core(std::span<const std::byte> bytes, std::string_view file, std::size_t core_count, std::size_t group_count,
+void parse_binary_core(std::span<const std::byte> bytes, std::string_view file, std::size_t core, std::size_t core_count, std::size_t group_count,
                        std::vector<Instruction>& instructions) {
     if (bytes.size() < header_bytes || std::memcmp(bytes.data(), "PIMB", 4) != 0) bad_input("{}: not a binary core file ('PIMB' is missing)", file);
     const auto version = load<std::uint32_t>(bytes.data() + 4);
@@ -260,21 +273,16 @@ void parse_binary_core(std::span<const std::byte> bytes, std::string_view file, 
     for (std::size_t at = 0; at < count; ++at, record += record_bytes) {
         const Instruction instruction = decode_record(record);
         if (!clearly_possible(instruction)) {
-            const std::string problem = instruction_problem(instruction, limits);
-            if (!problem.empty()) bad_input("{}: instruction {} ({}): {}", file, at, mnemonic(static_cast<Opcode>(instruction.op)), problem);
+            const InstructionProblem problem = instruction_problem(instruction, limits);
+            if (!problem.text.empty()) fail_instruction(problem, file, core, at, mnemonic(static_cast<Opcode>(instruction.op)));
         }
         instructions.push_back(instruction);
     }
 }
 
-ProgramColumns parse_combined_program(std::span<const std::byte> bytes, std::string_view file) {
-    std::string inflated;
-    std::string_view text = as_text(bytes);
-    if (is_compressed(bytes)) {
-        inflated = inflate_all(bytes, file);
-        text = inflated;
-    }
-    JsonCursor json(text, file);
+namespace {
+
+ProgramColumns parse_combined(JsonCursor& json, std::string_view file) {
     ProgramConfig config;
     bool has_config = false;
     std::map<std::size_t, std::vector<Instruction>> lists;
@@ -285,7 +293,7 @@ ProgramColumns parse_combined_program(std::span<const std::byte> bytes, std::str
         } else if (const auto core = core_of_key(key); core.has_value()) {
             auto& list = lists[*core];
             list.clear();
-            parse_json_core(json, list);
+            parse_json_core(json, *core, list);
         } else {
             json.skip();
         }
@@ -294,6 +302,9 @@ ProgramColumns parse_combined_program(std::span<const std::byte> bytes, std::str
     if (!has_config || config.core_count == 0) bad_input("{}: config with core_cnt is missing", file);
     const auto cores = static_cast<std::size_t>(config.core_count);
     ProgramColumns program = empty_program(config, cores);
+    std::size_t instructions = 0;
+    for (const auto& [core, list] : lists) instructions += list.size();
+    program.instructions.reserve(instructions);
     std::vector<bool> present(cores);
     for (const auto& [core, list] : lists) {
         if (core < cores) present[core] = true;
@@ -303,14 +314,27 @@ ProgramColumns parse_combined_program(std::span<const std::byte> bytes, std::str
         const std::size_t first = program.instructions.size();
         if (present[core]) {
             require_groups(config, core, file);
-            const auto& list = lists[core];
+            auto& list = lists[core];
             check_core_instructions(list, {cores, group_count(config, core)}, file, core);
             check_destinations(list, present, file, core);
             program.instructions.insert(program.instructions.end(), list.begin(), list.end());
+            std::vector<Instruction>().swap(list);
         }
         close_core(program, first);
     }
     return program;
+}
+
+}  // namespace
+
+ProgramColumns parse_combined_program(std::span<const std::byte> bytes, std::string_view file) {
+    if (!is_compressed(bytes)) {
+        JsonCursor json(as_text(bytes), file);
+        return parse_combined(json, file);
+    }
+    Inflater inflater(bytes, file);
+    JsonCursor json([&](char* buffer, std::size_t room) { return inflater.read(buffer, room); }, file);
+    return parse_combined(json, file);
 }
 
 ProgramColumns read_simulator_program(const std::filesystem::path& path) {

@@ -19,50 +19,93 @@ constexpr std::int32_t core_count_limit = 1 << 15;
 
 bool is_vector(Opcode op) { return op >= Opcode::Vvadd && op <= Opcode::Vrsl; }
 
+/// A number that tells short words apart quickly: length and the first eight characters. Equal words have equal numbers.
+constexpr std::uint64_t word_number(std::string_view word) {
+    std::uint64_t number = word.size();
+    for (std::size_t at = 0; at < std::min<std::size_t>(word.size(), 8); ++at) {
+        number = (number ^ static_cast<unsigned char>(word[at])) * 0x9e3779b97f4a7c15ULL;
+    }
+    return number;
+}
+
+/// Words of a fixed list to their places: one probe for almost every word, one comparison to be sure.
+template <std::size_t Count>
+class WordTable {
+public:
+    static constexpr std::size_t absent = Count;
+
+    constexpr explicit WordTable(const std::array<std::string_view, Count>& words) : words_(words) {
+        for (auto& slot : slots_) slot = Count;
+        for (std::size_t word = 0; word < Count; ++word) {
+            std::size_t slot = word_number(words[word]) >> shift;
+            while (slots_[slot] != Count) slot = (slot + 1) % slots_.size();
+            slots_[slot] = word;
+        }
+    }
+
+    [[nodiscard]] std::size_t find(std::string_view word) const {
+        for (std::size_t slot = word_number(word) >> shift; slots_[slot] != Count; slot = (slot + 1) % slots_.size()) {
+            if (words_[slots_[slot]] == word) return slots_[slot];
+        }
+        return absent;
+    }
+
+private:
+    static constexpr unsigned shift = 64 - 8;
+    std::array<std::string_view, Count> words_;
+    std::array<std::size_t, 256> slots_{};
+};
+
+constexpr WordTable<mnemonics.size()> mnemonic_table(mnemonics);
+constexpr std::size_t no_op = mnemonic_table.absent;
+
 /// The members of one instruction object, whatever their order.
 struct RawInstruction {
-    std::string op;
+    std::size_t op = no_op;
     std::int32_t rd = 0, rs1 = 0, rs2 = 0, imm = 0, offset_value = 0, offset_select = 0, ibiw = 0, obiw = 0, mbiw = 0, group = 0;
     std::int32_t relu = 0, len = 0, size = 0, core = 0, event_register = 0, wait_value = 0;
 
     std::int32_t* field(std::string_view key) {
-        struct Entry {
-            std::string_view key;
-            std::int32_t RawInstruction::*member;
-        };
-        // In order of frequency; a handful of comparisons of short texts each.
-        static constexpr std::array<Entry, 16> entries = {{
-            {"rd", &RawInstruction::rd}, {"rs1", &RawInstruction::rs1}, {"imm", &RawInstruction::imm}, {"rs2", &RawInstruction::rs2},
-            {"len", &RawInstruction::len}, {"size", &RawInstruction::size}, {"core", &RawInstruction::core},
-            {"offset_value", &RawInstruction::offset_value}, {"offset_select", &RawInstruction::offset_select},
-            {"group", &RawInstruction::group}, {"mbiw", &RawInstruction::mbiw}, {"relu", &RawInstruction::relu},
-            {"ibiw", &RawInstruction::ibiw}, {"obiw", &RawInstruction::obiw}, {"event_register", &RawInstruction::event_register},
-            {"wait_value", &RawInstruction::wait_value}}};
-        for (const Entry& entry : entries) {
-            if (entry.key == key) return &(this->*entry.member);
-        }
-        return nullptr;
+        static constexpr std::array<std::string_view, 16> keys = {"rd",   "rs1",  "imm",  "rs2",  "len",  "size",           "core",      "offset_value", "offset_select",
+                                                                  "group", "mbiw", "relu", "ibiw", "obiw", "event_register", "wait_value"};
+        static constexpr std::array<std::int32_t RawInstruction::*, 16> members = {
+            &RawInstruction::rd,   &RawInstruction::rs1,  &RawInstruction::imm,  &RawInstruction::rs2,  &RawInstruction::len,           &RawInstruction::size,
+            &RawInstruction::core, &RawInstruction::offset_value, &RawInstruction::offset_select, &RawInstruction::group, &RawInstruction::mbiw, &RawInstruction::relu,
+            &RawInstruction::ibiw, &RawInstruction::obiw, &RawInstruction::event_register, &RawInstruction::wait_value};
+        static constexpr WordTable<keys.size()> table(keys);
+        const std::size_t place = table.find(key);
+        return place == table.absent ? nullptr : &(this->*members[place]);
     }
 };
 
-std::uint8_t register_number(JsonCursor& json, std::int32_t value) {
-    if (value < 0 || value >= register_count) json.fail(fmt::format("register {} does not exist (0..31)", value));
+/// Where an instruction stands, for messages.
+struct Place {
+    JsonCursor& json;
+    std::size_t core;
+    std::size_t instruction;
+};
+
+std::string unknown_register(std::int32_t number) { return fmt::format("register {} does not exist (0..31)", number); }
+
+std::uint8_t register_number(const Place& place, std::int32_t value, std::size_t op) {
+    if (value < 0 || value >= register_count) fail_instruction({unknown_register(value), true}, place.json.file(), place.core, place.instruction, mnemonics[op]);
     return static_cast<std::uint8_t>(value);
 }
 
-Opcode opcode_of(JsonCursor& json, std::string_view name) {
-    const auto found = std::find(mnemonics.begin(), mnemonics.end(), name);
-    if (found == mnemonics.end()) json.fail(fmt::format("unknown instruction '{}'", name));
-    return static_cast<Opcode>(found - mnemonics.begin());
+std::size_t opcode_of(JsonCursor& json, std::string_view name) {
+    const std::size_t found = mnemonic_table.find(name);
+    if (found == no_op) json.fail(fmt::format("unknown instruction '{}'", name));
+    return found;
 }
 
-Instruction to_instruction(JsonCursor& json, const RawInstruction& raw) {
-    const Opcode op = opcode_of(json, raw.op);
+Instruction to_instruction(const Place& place, const RawInstruction& raw) {
+    if (raw.op == no_op) place.json.fail("unknown instruction ''");
+    const auto op = static_cast<Opcode>(raw.op);
     Instruction result;
     result.op = static_cast<std::uint8_t>(op);
-    result.rd = register_number(json, raw.rd);
-    result.rs1 = register_number(json, raw.rs1);
-    result.rs2 = register_number(json, raw.rs2);
+    result.rd = register_number(place, raw.rd, raw.op);
+    result.rs1 = register_number(place, raw.rs1, raw.op);
+    result.rs2 = register_number(place, raw.rs2, raw.op);
     result.offset_select = raw.offset_select;
     result.offset_value = raw.offset_value;
     if (op == Opcode::Setbw) {
@@ -112,42 +155,48 @@ std::string_view mnemonic(Opcode op) {
     return code < mnemonics.size() ? mnemonics[code] : "?";
 }
 
-std::string instruction_problem(const Instruction& instruction, InstructionLimits limits) {
+InstructionProblem instruction_problem(const Instruction& instruction, InstructionLimits limits) {
     const auto op = static_cast<Opcode>(instruction.op);
-    if (op == Opcode::Vsoftmax) return "vsoftmax is not supported by the simulator";
-    if (op > Opcode::Sync) return fmt::format("opcode {} does not exist", instruction.op);
+    const auto trap = [](std::string text) { return InstructionProblem{std::move(text), true}; };
+    const auto malformed = [](std::string text) { return InstructionProblem{std::move(text), false}; };
+    if (op == Opcode::Vsoftmax) return malformed("vsoftmax is not supported by the simulator");
+    if (op > Opcode::Sync) return malformed(fmt::format("opcode {} does not exist", instruction.op));
     for (const auto number : {instruction.rd, instruction.rs1, instruction.rs2}) {
-        if (number >= register_count) return fmt::format("register {} does not exist (0..31)", number);
+        if (number >= register_count) return trap(unknown_register(number));
     }
     const bool pair_in_rs1 = op == Opcode::Ld || op == Opcode::Sld;
-    if ((pair_in_rs1 && instruction.rs1 == 31) || (op == Opcode::St && instruction.rd == 31)) return "a register pair cannot start at r31";
+    if ((pair_in_rs1 && instruction.rs1 == 31) || (op == Opcode::St && instruction.rd == 31)) return trap("a register pair cannot start at r31");
     const bool names_core = op == Opcode::Send || op == Opcode::Recv || op == Opcode::Sync;
     if (names_core && (instruction.immediate < 0 || static_cast<std::size_t>(instruction.immediate) >= limits.cores)) {
-        return fmt::format("there is no core {} (the program has {})", instruction.immediate, limits.cores);
+        return trap(fmt::format("there is no core {} (the program has {})", instruction.immediate, limits.cores));
     }
     const bool names_event = op == Opcode::Wait || op == Opcode::Sync;
     if (names_event && (instruction.length < 0 || instruction.length >= event_register_count)) {
-        return fmt::format("event register {} does not exist (0..31)", instruction.length);
+        return trap(fmt::format("event register {} does not exist (0..31)", instruction.length));
     }
     if (op == Opcode::Mvmul) {
-        if (instruction.immediate <= 0) return fmt::format("a weight width of {} bits divides by zero", instruction.immediate);
+        if (instruction.immediate <= 0) return trap(fmt::format("a weight width of {} bits divides by zero", instruction.immediate));
         if (instruction.length < 0 || static_cast<std::size_t>(instruction.length) >= limits.groups) {
-            return fmt::format("there is no array group {} (the core has {})", instruction.length, limits.groups);
+            return malformed(fmt::format("there is no array group {} (the core has {})", instruction.length, limits.groups));
         }
     }
     if (op == Opcode::Setbw) {
         const auto impossible = [](std::int32_t bits) { return bits < 0 || bits > 64; };
-        if (impossible(instruction.immediate) || impossible(instruction.length)) return "a bit width outside 0..64";
+        if (impossible(instruction.immediate) || impossible(instruction.length)) return malformed("a bit width outside 0..64");
     }
-    if (instruction.length < 0) return fmt::format("a negative length, {}", instruction.length);
+    if (instruction.length < 0) return malformed(fmt::format("a negative length, {}", instruction.length));
     return {};
+}
+
+void fail_instruction(const InstructionProblem& problem, std::string_view file, std::size_t core, std::size_t instruction, std::string_view mnemonic) {
+    if (problem.is_trap) refuse("{}: core {}, instruction {} ({}): {}; the simulator would crash, hang or corrupt its memory", file, core, instruction, mnemonic, problem.text);
+    bad_input("{}: core {}, instruction {} ({}): {}", file, core, instruction, mnemonic, problem.text);
 }
 
 void check_core_instructions(std::span<const Instruction> instructions, InstructionLimits limits, std::string_view file, std::size_t core) {
     for (std::size_t at = 0; at < instructions.size(); ++at) {
-        const std::string problem = instruction_problem(instructions[at], limits);
-        if (problem.empty()) continue;
-        bad_input("{}: core {}, instruction {} ({}): {}", file, core, at, mnemonic(static_cast<Opcode>(instructions[at].op)), problem);
+        const InstructionProblem problem = instruction_problem(instructions[at], limits);
+        if (!problem.text.empty()) fail_instruction(problem, file, core, at, mnemonic(static_cast<Opcode>(instructions[at].op)));
     }
 }
 
@@ -172,11 +221,12 @@ void parse_config(JsonCursor& json, ProgramConfig& config) {
     });
 }
 
-void parse_json_core(JsonCursor& json, std::vector<Instruction>& instructions) {
+void parse_json_core(JsonCursor& json, std::size_t core, std::vector<Instruction>& instructions) {
     RawInstruction raw;
+    const std::size_t first = instructions.size();
     const auto member = [&](std::string_view key) {
         if (key == "op") {
-            raw.op = json.string();
+            raw.op = opcode_of(json, json.string());
         } else if (key == "offset") {
             json.object([&](std::string_view inner) {
                 if (inner == "offset_value") raw.offset_value = json.integer();
@@ -190,10 +240,9 @@ void parse_json_core(JsonCursor& json, std::vector<Instruction>& instructions) {
         }
     };
     json.array([&] {
-        raw = RawInstruction{std::move(raw.op)};
-        raw.op.clear();
+        raw = RawInstruction{};
         json.object(member);
-        instructions.push_back(to_instruction(json, raw));
+        instructions.push_back(to_instruction({json, core, instructions.size() - first}, raw));
     });
 }
 

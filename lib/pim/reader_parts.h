@@ -27,17 +27,25 @@ struct InstructionLimits {
     std::size_t groups = 0;
 };
 
-/// Why the simulator could not take this instruction; empty where it can.
-[[nodiscard]] std::string instruction_problem(const Instruction& instruction, InstructionLimits limits);
+/// Why the simulator could not run an instruction.
+struct InstructionProblem {
+    std::string text;        ///< empty where it can
+    bool is_trap = false;    ///< it takes the instruction, and then crashes, hangs or corrupts its memory
+};
 
-/// Throws Failure(bad_input) naming the first instruction that has a problem.
+[[nodiscard]] InstructionProblem instruction_problem(const Instruction& instruction, InstructionLimits limits);
+
+/// Throws Failure naming core and instruction: refused for a trap (the answer is no), bad_input for what no program can contain.
+[[noreturn]] void fail_instruction(const InstructionProblem& problem, std::string_view file, std::size_t core, std::size_t instruction, std::string_view mnemonic);
+
+/// Throws for the first instruction that has a problem.
 void check_core_instructions(std::span<const Instruction> instructions, InstructionLimits limits, std::string_view file, std::size_t core);
 
 /// Mnemonic of an opcode, lower case; "?" where unknown.
 [[nodiscard]] std::string_view mnemonic(Opcode op);
 
 void parse_config(JsonCursor& json, ProgramConfig& config);
-/// An array of instruction objects, appended to `instructions`. Operands are not checked yet.
-void parse_json_core(JsonCursor& json, std::vector<Instruction>& instructions);
+/// An array of instruction objects of `core`, appended to `instructions`. Of the operands only registers are checked yet.
+void parse_json_core(JsonCursor& json, std::size_t core, std::vector<Instruction>& instructions);
 
 }  // namespace weft

@@ -63,7 +63,7 @@ TEST_CASE("analyse and select from the command line") {
         REQUIRE(run(folder, "analyse " + program + chip + " -o " + quoted(timing)) == 0);
         CHECK(read_text(folder.file("out")).find("interval") != std::string::npos);
         const std::string first = read_text(timing);
-        REQUIRE(run(folder, "analyse -q " + program + chip + " -o " + quoted(timing)) == 0);
+        REQUIRE(run(folder, "analyse -q " + program + chip + " -o " + quoted(timing) + " --report " + quoted(folder.file(std::string(name) + ".report"))) == 0);
         CHECK(read_text(folder.file("out")).empty());
         CHECK(read_text(timing) == first);
         const Artifact<Timing> written(timing);
@@ -79,12 +79,13 @@ TEST_CASE("analyse and select from the command line") {
     write_artifact(folder.file("net.cands"), view(candidates));
     // Names decide, not the order on the command line.
     REQUIRE(run(folder, "select " + quoted(folder.file("net.cands")) + " " + quoted(folder.file("net-1.timing")) + " " + quoted(folder.file("net-0.timing")) +
-                            " -o " + quoted(folder.file("net.selection")) + " --report " + quoted(folder.file("report.json"))) == 0);
+                            " -o " + quoted(folder.file("net.selection")) + " --report " + quoted(folder.file("report.json")) + " --stage-report " + quoted(folder.file("net-1.report"))) == 0);
     CHECK(Artifact<Selection>(folder.file("net.selection"))->chosen == 1);
     const auto report = nlohmann::json::parse(read_text(folder.file("report.json")));
     CHECK(report["chosen_file"] == "net-1.sched");
     CHECK(report["candidates"].size() == 2);
-    CHECK(report.contains("run"));
+    CHECK(report["run"].contains("seconds"));
+    CHECK(report["run"]["stage_seconds"]["candidates"][1]["analyse"].is_number());
     CHECK(run(folder, "select " + quoted(folder.file("net.cands")) + " " + quoted(folder.file("net-1.timing")) + " -o " + quoted(folder.file("x"))) == 3);
 }
 
@@ -97,15 +98,20 @@ TEST_CASE("exit statuses") {
     CHECK(run(folder, "analyse " + quoted(folder.file("blocked.prog")) + chip + " -o " + quoted(folder.file("blocked.timing"))) == 1);
     CHECK(Artifact<Timing>(folder.file("blocked.timing"))->availability == Availability::Deadlock);
     CHECK(read_text(folder.file("err")).find("shortest blocked cycle") != std::string::npos);
+    CHECK(run(folder, "analyse " + quoted(folder.file("blocked.prog")) + chip + " -o x --model-issue=false") == 2);
+    publish_text(folder.file("trap.json"), R"({"config": {"core_cnt": 1, "array_group_map": {"core0": [1]}}, "core0": [{"op": "setbw"}, {"op": "sldi", "rd": 40}]})");
+    CHECK(run(folder, "analyse " + quoted(folder.file("trap.json")) + chip) == 1);
+    CHECK(read_text(folder.file("err")).find("core 0, instruction 1 (sldi): register 40") != std::string::npos);
+    publish_text(folder.file("nop.json"), R"({"config": {"core_cnt": 1, "array_group_map": {"core0": [1]}}, "core0": [{"op": "setbw"}, {"op": "nop"}]})");
+    CHECK(run(folder, "analyse " + quoted(folder.file("nop.json")) + chip) == 1);
+    CHECK(read_text(folder.file("err")).find("nop") != std::string::npos);
     CHECK(run(folder, "analyse --help") == 0);
     CHECK(read_text(folder.file("out")).find("Examples:") != std::string::npos);
     CHECK(run(folder, "analyse") == 2);
     CHECK(run(folder, "analyse " + quoted(folder.file("chip.target")) + chip) == 3);
     CHECK(run(folder, "analyse " + quoted(folder.file("missing.prog")) + chip) == 3);
-    // A chip with a larger reorder buffer has no estimate: for weft-select that is an answer, for a person it is none.
-    target.core.rob_entries = 4;
-    write_artifact(folder.file("chip.target"), view(target));
-    write_program(folder, "plain.prog", {{{{setbw(), mvmul()}, 1}}, {}});
+    // A program without an estimate: for weft-select that is an answer, for a person it is none.
+    write_program(folder, "plain.prog", {{{{setbw(), sized(Opcode::Vsoftmax, 8)}, 1}}, {}});
     CHECK(run(folder, "analyse " + quoted(folder.file("plain.prog")) + chip + " -o " + quoted(folder.file("plain.timing"))) == 0);
     CHECK(run(folder, "analyse " + quoted(folder.file("plain.prog")) + chip) == 1);
 }

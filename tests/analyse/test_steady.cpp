@@ -78,6 +78,56 @@ TEST_CASE("an exact period is the one that a long run settles into") {
     CHECK(exact > 150);
 }
 
+/// What the mean of two adjacent windows of two rounds says as soon as they agree within one percent; 0 where they never do.
+double two_windows(const std::vector<Picoseconds>& ends) {
+    for (std::size_t round = 4; round < ends.size(); ++round) {
+        const Picoseconds late = ends[round] - ends[round - 2];
+        const Picoseconds early = ends[round - 2] - ends[round - 4];
+        if (std::abs(late - early) * 100 <= late) return static_cast<double>(late + early) / 4;
+    }
+    return 0;
+}
+
+/// Two cores that share the memory and nothing else: a long computation with one load, and a short loop of loads. Where their lengths
+/// do not divide each other, the load meets another phase of the loop in every round, and all comes round only after many.
+TestProgram beating_pair(std::int32_t work, std::int32_t service) {
+    TestProgram program(2);
+    program[0].push_back({{setbw(), sized(Opcode::Vvadd, work), sized(Opcode::Ld, 16)}, 1});
+    program[1].push_back({{setbw(), sized(Opcode::Ld, service), sized(Opcode::Vvadd, 16)}, 1});
+    return program;
+}
+
+TEST_CASE("a limit cycle that fools two windows does not fool the search") {
+    unsigned fooled = 0;
+    std::uint64_t longest = 0;
+    for (std::int32_t work = 64; work <= 1024; work += 32) {
+        for (const std::int32_t service : {1024, 1600, 2448}) {
+            CAPTURE(work);
+            CAPTURE(service);
+            const TargetColumns target = example_target(2);
+            const QueueProgram queue = collapsed(beating_pair(work, service), target);
+            const SteadyState state = find_steady_state(queue, TieOrder::Forward, {});
+            REQUIRE(state.exact);
+            const auto ends = round_ends(queue, TieOrder::Forward, 3000);
+            const auto& slow = ends[state.slowest_core];
+            // Both go on for ever in truth; here the faster one stops, so look only as far as it ran.
+            const Picoseconds all_run = std::min(ends[0].back(), ends[1].back());
+            const auto last = static_cast<std::size_t>(std::upper_bound(slow.begin(), slow.end(), all_run) - slow.begin()) - 1;
+            const std::size_t period = state.rounds;
+            REQUIRE(last > 3 * period + 50);
+            // The truth, over whole limit cycles of a long run.
+            REQUIRE(slow[last] - slow[last - period] == state.span);
+            REQUIRE(slow[last - period] - slow[last - 2 * period] == state.span);
+            const double truth = static_cast<double>(state.span) / static_cast<double>(state.rounds);
+            const double naive = two_windows(slow);
+            fooled += naive != 0 && std::abs(naive - truth) > 0.01 * truth ? 1 : 0;
+            longest = std::max(longest, state.rounds);
+        }
+    }
+    CHECK(fooled > 0);
+    CHECK(longest > 4);
+}
+
 TEST_CASE("cycles longer than two windows are not mistaken for a steady state") {
     for (const std::int32_t rate : {2, 3, 5, 7, 11}) {
         CAPTURE(rate);

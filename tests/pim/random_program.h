@@ -65,7 +65,7 @@ private:
         const std::uint32_t core = below(cores_);
         switch (below(cores_ > 1 ? 12 : 6)) {
             case 0: blocks_[core].push_back(sized(below(2) == 0 ? Opcode::Lmv : Opcode::Lldi, size())); break;
-            case 1: blocks_[core].push_back(sldi(2, static_cast<std::int32_t>(below(4096)))); break;
+            case 1: blocks_[core].push_back(scalar()); break;
             case 2: blocks_[core].push_back(vector()); break;
             case 3: blocks_[core].push_back(below(4) == 0 ? mvmul() : vector()); break;
             case 4: blocks_[core].push_back(sized(Opcode::Ld, size())); break;
@@ -79,10 +79,25 @@ private:
         }
     }
 
+    /// All instructions that never enter the reorder buffer and are no traps; setbw changes what follows.
+    Instruction scalar() {
+        Instruction result;
+        switch (below(8)) {
+            case 0: return setbw(below(2) == 0 ? 8 : 16, below(2) == 0 ? 8 : 16);
+            case 1: result = row(Opcode::Saddi); break;
+            case 2: result = row(Opcode::Smuli); break;
+            default: return sldi(2, static_cast<std::int32_t>(below(4096)));
+        }
+        result.rd = 8;
+        result.rs1 = 2;
+        result.immediate = static_cast<std::int32_t>(below(100));
+        return result;
+    }
+
     Instruction vector() {
-        const Opcode ops[] = {Opcode::Vvadd, Opcode::Vvmul, Opcode::Vvdmul, Opcode::Vvmax, Opcode::Vavg,
-                              Opcode::Vrelu, Opcode::Vtanh, Opcode::Vmv,    Opcode::Vrsu};
-        return sized(ops[below(9)], size());
+        const Opcode ops[] = {Opcode::Vvadd, Opcode::Vvsub, Opcode::Vvmul, Opcode::Vvdmul, Opcode::Vvmax, Opcode::Vvsll, Opcode::Vvsra, Opcode::Vavg,
+                              Opcode::Vrelu, Opcode::Vtanh, Opcode::Vsigm, Opcode::Vmv,    Opcode::Vrsu,  Opcode::Vrsl};
+        return sized(ops[below(14)], size());
     }
 
     void add_message(std::uint32_t from) {

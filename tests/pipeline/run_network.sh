@@ -71,7 +71,7 @@ lower_candidates() {
   echo "$largest"
 }
 
-# Compares the values of one candidate, three inferences deeper than its pipeline.
+# Compares the values of one candidate, three inferences deeper than its pipeline, and the two answers about its time.
 check_candidate() {
   local prog=$1 name depth count inputs=()
   name=$(basename "$prog" .prog)
@@ -82,6 +82,8 @@ check_candidate() {
     "${inputs[@]}" --outputs "$work/$name" > "$work/$name.times"
   echo -n "  $name, depth $depth: "
   "$bin/pipeline_values" compare "$work/$name" "$values/expected" "$tolerance" "$count"
+  echo -n "  $name: "
+  "$bin/pipeline_timing" "$prog" "$work/chip.target"
 }
 
 # shellcheck disable=SC2086  # options are meant to be split into words

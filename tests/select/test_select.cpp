@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <random>
 
+#include "artifact/file.h"
+#include "select/report.h"
 #include "select/select.h"
 
 using namespace weft;
@@ -78,6 +81,54 @@ TEST_CASE("missing estimates") {
     selection = select_among({{1000}, {0}, {500}});
     CHECK(selection.chosen == 2);
     CHECK(selection.verdicts[1] == CandidateVerdict::Unavailable);
+}
+
+TEST_CASE("an original without a timing model stays, whatever the others say") {
+    std::vector<Timing> timings(2);
+    for (std::size_t row = 0; row < 2; ++row) timings[row].program_hash_low = row + 1;
+    timings[0].availability = Availability::UnsupportedReorderBuffer;
+    timings[0].reason = "a reorder buffer of 8 entries";
+    timings[1].availability = Availability::Available;
+    timings[1].interval_ns = timings[1].alternative_interval_ns = 5;
+    const SelectionColumns selection = select_candidate(timings);
+    validate(view(selection), "test");
+    CHECK(selection.chosen == 0);
+    CHECK(selection.reason == SelectionReason::UnsupportedContract);
+    CandidatesColumns columns;
+    columns.file_names = {"net-0.sched", "net-1.sched"};
+    columns.strategies = {"a", "b"};
+    columns.stage_count = columns.cores_used = columns.crossbars_used = {1, 1};
+    const std::vector<std::string> files = {"net-0.timing", "net-1.timing"};
+    const Candidates candidates = view(columns);
+    const auto report = selection_report(candidates, files, timings, view(selection));
+    CHECK(report["fallback"]["to"] == "net-0.sched");
+    CHECK(report["fallback"]["because"].get<std::string>().find("reorder buffer of 8") != std::string::npos);
+    CHECK(report["candidates"][0]["why_unavailable"] == "a reorder buffer of 8 entries");
+}
+
+TEST_CASE("times of earlier stages: shared, and by candidate") {
+    const auto folder = std::filesystem::temp_directory_path() / fmt::format("weft-select-{}", std::random_device{}());
+    std::filesystem::create_directories(folder);
+    std::vector<std::string> reports;
+    const auto write = [&](const std::string& name, const std::string& text) {
+        reports.push_back((folder / name).string());
+        publish_text(reports.back(), text);
+    };
+    write("a.json", R"({"tool": "weft-schedule", "outputs": ["net-0.sched", "net-1.sched", "net.cands"], "run": {"seconds": 1.5}})");
+    write("b.json", R"({"tool": "weft-lower", "outputs": ["net-1.prog"], "run": {"seconds": 0.25}})");
+    write("c.json", R"({"tool": "weft-analyse", "outputs": ["net-1.timing"], "run": {"seconds": 0.5}})");
+    write("d.json", R"({"tool": "weft-lower", "outputs": ["net-0.prog"], "run": {"seconds": 2}})");
+    CandidatesColumns columns;
+    columns.file_names = {"net-0.sched", "net-1.sched"};
+    const auto times = stage_seconds(view(columns), reports);
+    CHECK(times["shared"]["schedule"] == 1.5);
+    CHECK(times["candidates"][0]["lower"] == 2);
+    CHECK(times["candidates"][1]["lower"] == 0.25);
+    CHECK(times["candidates"][1]["analyse"] == 0.5);
+    CHECK_FALSE(times["candidates"][0].contains("analyse"));
+    write("e.json", R"({"tool": "weft-lower"})");
+    CHECK_THROWS_AS((void)stage_seconds(view(columns), reports), Failure);
+    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("duplicates are counted once, at their first place") {

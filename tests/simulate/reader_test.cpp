@@ -31,11 +31,19 @@ std::string binary_core(const std::vector<std::string>& records, std::uint32_t v
 
 std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
+/// Of the last failure: traps of the simulator are refused, what is no program is bad input.
+ExitStatus last_status = ExitStatus::done;
+
+void note(const Failure& failure) {
+    last_status = failure.status();
+    CHECK((last_status == ExitStatus::bad_input || last_status == ExitStatus::refused));
+}
+
 std::string failure_of(const std::string& text) {
     try {
         (void)parse_combined_program(as_bytes(text), "p.json");
     } catch (const Failure& failure) {
-        CHECK(failure.status() == ExitStatus::bad_input);
+        note(failure);
         return failure.what();
     }
     return {};
@@ -45,7 +53,7 @@ std::string folder_failure(const std::filesystem::path& path) {
     try {
         (void)read_simulator_program(path);
     } catch (const Failure& failure) {
-        CHECK(failure.status() == ExitStatus::bad_input);
+        note(failure);
         return failure.what();
     }
     return {};
@@ -54,9 +62,9 @@ std::string folder_failure(const std::filesystem::path& path) {
 std::string binary_failure(const std::string& bytes) {
     std::vector<Instruction> instructions;
     try {
-        parse_binary_core(as_bytes(bytes), "core_0.pim", 4, 2, instructions);
+        parse_binary_core(as_bytes(bytes), "core_0.pim", 0, 4, 2, instructions);
     } catch (const Failure& failure) {
-        CHECK(failure.status() == ExitStatus::bad_input);
+        note(failure);
         return failure.what();
     }
     return {};
@@ -120,7 +128,7 @@ TEST_CASE("every kind of instruction from a binary file") {
                                            record(26, 2, 1, 0, 0, 0, 65), record(27, 1, 0, 3, 0, 0, 10), record(28, 1, 2, 0, 0, 0, 11), record(29, 1, 1, 1, 0, 0, 100),
                                            record(30, 1, 0, 1, 0, 0, 101, 77), record(32, 0, 0, 1, 4, 0, 0), record(31, 0, 0, 0, 5, 2, 0)}) + "trailing bytes";
     std::vector<Instruction> instructions;
-    parse_binary_core(as_bytes(bytes), "core_0.pim", 4, 2, instructions);
+    parse_binary_core(as_bytes(bytes), "core_0.pim", 0, 4, 2, instructions);
     const std::vector<Instruction> expected = {
         make(Opcode::Setbw, 0, 0, 0, 8, 16), make(Opcode::Sldi, 1, 0, 0, -5), make(Opcode::Sadd, 1, 2, 0), make(Opcode::Saddi, 1, 2, 0, 7),
         with_offset(make(Opcode::Mvmul, 3, 1, 0, 8, 1), 0, 1), with_offset(make(Opcode::Vvadd, 1, 2, 3, 0, 9), 1, 6), make(Opcode::Vrelu, 0, 4, 0, 0, 3),
@@ -189,6 +197,53 @@ TEST_CASE("malformed JSON programs") {
     CHECK(contains(failure_of(combined(R"([{"op": "ld", "rs1": 31}])")), "register pair"));
     CHECK(contains(failure_of(combined(R"([{"op": "vrelu", "len": -1}])")), "negative length"));
     CHECK(contains(failure_of(compressed(combined(good), 15 + 16).substr(0, 30)), "compressed"));
+}
+
+TEST_CASE("traps are refused by core and instruction, other faults are bad input") {
+    const auto status_of = [](const std::string& instruction) {
+        const std::string text = failure_of(combined(R"([{"op": "sldi"}, )" + instruction + "]"));
+        const bool is_trap = contains(text, "would crash");
+        CHECK(is_trap == (last_status == ExitStatus::refused));
+        if (is_trap) CHECK(contains(text, "core 0, instruction 1 ("));
+        return last_status;
+    };
+    for (const char* trap : {R"({"op": "sldi", "rd": 32})", R"({"op": "mvmul", "mbiw": 0})", R"({"op": "sync", "core": 0, "event_register": 32})",
+                             R"({"op": "send", "core": 2})", R"({"op": "send", "core": 1})", R"({"op": "ld", "rs1": 31})", R"({"op": "recv", "core": -1})"}) {
+        CAPTURE(trap);
+        CHECK(status_of(trap) == ExitStatus::refused);
+    }
+    for (const char* fault : {R"({"op": "jump"})", R"({"op": "vsoftmax"})", R"({"op": "mvmul", "mbiw": 8, "group": 1})", R"({"op": "vrelu", "len": -1})"}) {
+        CAPTURE(fault);
+        CHECK(status_of(fault) == ExitStatus::bad_input);
+    }
+    CHECK(contains(binary_failure(binary_core({record(29, 1, 1, 4, 0, 0, 8)})), "core 0, instruction 0 (send)"));
+    CHECK(last_status == ExitStatus::refused);
+}
+
+TEST_CASE("compressed texts come piece by piece") {
+    // Pretty-printed with much white space: several fills of the buffer, tokens across their borders.
+    std::string list = "[";
+    for (int at = 0; at < 60'000; ++at) list += fmt::format("{}\n\t\t{{\"op\" : \"sldi\",{}\"rd\" : {}, \"imm\" :\n {}}}", at == 0 ? "" : ",", std::string(at % 37, ' '), at % 32, at);
+    list += std::string(1'000'000, ' ') + "]";
+    const std::string text = combined(list);
+    REQUIRE(text.size() > 3'000'000);
+    const std::string packed = compressed(text, 15 + 16);
+    const ProgramColumns whole = parse_combined_program(as_bytes(text), "p.json");
+    const ProgramColumns pieces = parse_combined_program(as_bytes(packed), "p.json.gz");
+    CHECK(whole.instructions.size() == 60'000);
+    CHECK(pieces.instructions == whole.instructions);
+    CHECK(pieces.runs == whole.runs);
+    // A fault far behind is named by its line, wherever the text came from.
+    std::string damaged = text;
+    damaged.replace(damaged.find("\"rd\" : 31, \"imm\" :\n 59999"), 4, "\"rd");
+    const std::string plain_fault = failure_of(damaged);
+    const std::string packed_fault = failure_of(compressed(damaged, 15 + 16));
+    CHECK(plain_fault != "");
+    CHECK(plain_fault == packed_fault);
+    // A text longer than what the buffer guarantees.
+    const std::string long_key = combined(R"([{"op": "setbw"}])", R"("core0": [1])", ", \"" + std::string(500'000, 'k') + "\": 1");
+    CHECK(failure_of(long_key).empty());
+    CHECK(contains(failure_of(compressed(long_key, 15 + 16)), "64 KiB"));
 }
 
 TEST_CASE("malformed binary files") {
@@ -262,7 +317,7 @@ TEST_CASE("damaged files are refused or read, never more") {
             validate(view(parse_combined_program(as_bytes(text), "damaged")), "damaged");
         } catch (const Failure& failure) {
             ++refused;
-            REQUIRE(failure.status() == ExitStatus::bad_input);
+            note(failure);
         }
     }
     CHECK(refused > 1000);

@@ -5,6 +5,7 @@
 
 #include "events.h"
 #include "pim/liveness.h"
+#include "reorder.h"
 
 namespace weft {
 namespace {
@@ -127,6 +128,39 @@ void find_waits(Analysis& analysis, const QueueProgram& queue, const SteadyState
     analysis.accounting = account_waits(queue, TieOrder::Forward, skipped, rounds);
 }
 
+/// On cores that overlap instructions: every instruction of some rounds, under both tie orders.
+void execute_reordered(Analysis& analysis, const Program& program, const Target& target, bool one_pass_ends) {
+    TimingColumns& timing = analysis.timing;
+    analysis.overlapping = true;
+    const ReorderState forward = find_reorder_state(program, target, TieOrder::Forward, true);
+    const ReorderState reverse = forward.run.ties ? find_reorder_state(program, target, TieOrder::Reverse, true) : forward;
+    timing.generations = static_cast<std::uint32_t>(std::max(forward.rounds, reverse.rounds));
+    timing.events = forward.run.instructions + (forward.run.ties ? reverse.run.instructions : 0);
+    for (const ReorderState* state : {&forward, &reverse}) {
+        if (state->availability == Availability::Available) continue;
+        timing.availability = state->availability;
+        timing.reason = state->reason;
+        return;
+    }
+    analysis.interval_ns = forward.interval_ps / 1000.0;
+    analysis.slowest_core = forward.slowest_core;
+    timing.interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(analysis.interval_ns)));
+    timing.alternative_interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(reverse.interval_ps / 1000.0)));
+    analysis.recurrence.unavailable = "the recurrence is that of cores which do one thing at a time";
+    analysis.notes.push_back(fmt::format("a reorder buffer of {} entries: every instruction of {} rounds was executed, intervals are averages over the last of them",
+                                         target.core.rob_entries, forward.rounds));
+    if (forward.run.in_place_scalars != 0) {
+        // Which values the simulator's registers then have is not modelled; without any hazard the addresses would not matter.
+        const ReorderState free = find_reorder_state(program, target, TieOrder::Forward, false);
+        const double least = free.availability == Availability::Available ? free.interval_ps / 1000.0 : 0;
+        analysis.notes.push_back(fmt::format(
+            "inexact: {} scalars a round write a register that they read, which the simulator repeats while they are stalled, so its addresses and with them its hazards "
+            "differ; without any hazard the interval would be {:.3f} ns, {:.2f} % less",
+            forward.run.in_place_scalars, least, 100 * (1 - least / analysis.interval_ns)));
+    }
+    if (one_pass_ends) timing.latency_ns = nanoseconds(std::max(reorder_latency(program, target, TieOrder::Forward), reorder_latency(program, target, TieOrder::Reverse)));
+}
+
 void find_latency(Analysis& analysis, const QueueProgram& queue) {
     const Picoseconds forward = single_pass_latency(queue, TieOrder::Forward);
     analysis.timing.latency_ns = nanoseconds(std::max(forward, single_pass_latency(queue, TieOrder::Reverse)));
@@ -155,9 +189,16 @@ Analysis analyse(const Program& program, const Target& target, Hash128 program_h
         return unavailable(std::move(analysis), Availability::Deadlock, liveness.text());
     }
     if (!liveness.live) analysis.notes.push_back("cores repeat at different rates; the interval is the slowest core's");
-    if (target.core.rob_entries != 1) {
-        return unavailable(std::move(analysis), Availability::UnsupportedReorderBuffer,
-                           fmt::format("a reorder buffer of {} entries; only 1 has a static model (use weft-simulate)", target.core.rob_entries));
+    if (target.core.rob_entries == 0) {
+        return unavailable(std::move(analysis), Availability::CrashesTarget, "a reorder buffer without entries: no core ever starts an instruction");
+    }
+    if (target.core.rob_entries > 1) {
+        if (!(options.model == QueueModel{})) {
+            return unavailable(std::move(analysis), Availability::UnsupportedReorderBuffer, "effects can be left out for reorder buffers of one only");
+        }
+        execute_reordered(analysis, program, target, liveness.live);
+        analysis.queue = std::move(queue);
+        return analysis;
     }
     if (options.recurrence) find_recurrence(analysis, queue);
     const SteadyState forward = execute(analysis, queue, options.budget);

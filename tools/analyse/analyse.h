@@ -34,13 +34,15 @@ struct Analysis {
     Recurrence recurrence;
     EventGraph small_graph;            ///< where it has at most timing_graph_limit instants
     Accounting accounting;             ///< where asked for
+    bool overlapping = false;          ///< a reorder buffer above one: a core's sums are work, not time
     std::vector<std::string> notes;    ///< what a reader should know, for people
 };
 
 /// Static timing of `program` on `target`: liveness, queue execution under both tie orders, latency of one pass, accounting
 /// per core, bounds. Programs that cannot be timed give a typed reason, not an error. `file` is for messages.
 ///
-/// Method: the event graph of docs/pim-timing.md executed with time-stamped tokens; see queue.h. Needs a reorder buffer of one.
+/// Method: with a reorder buffer of one the event graph of docs/pim-timing.md executed with time-stamped tokens (queue.h); with larger ones
+/// every instruction of as many rounds as it takes (reorder.h).
 [[nodiscard]] Analysis analyse(const Program& program, const Target& target, Hash128 program_hash, const AnalyseOptions& options,
                                std::string_view file);
 

@@ -1,9 +1,16 @@
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
 #include "analyse.h"
 #include "analyse/ipu21/picture.h"
 #include "analyse/ipu21/timing.h"
 #include "artifact/file.h"
+#include "artifact/schedule.h"
+#include "artifact/tasks.h"
 #include "base/tool.h"
 #include "pim/reader.h"
+#include "plan_graph.h"
 #include "report.h"
 #include "table.h"
 #include "timeline.h"
@@ -15,6 +22,7 @@ constexpr const char* examples = R"(Examples:
   weft-analyse net-0.prog --target chip.target --json > net-0.json
   weft-analyse exported-program/ --target chip.target
   weft-analyse other-compiler.json.gz --target chip.target
+  weft-analyse net-0.sched --tasks net.tasks --target chip.target                                  # a plan, before it is lowered
   weft-analyse net-0.prog --target chip.target --timeline net-0.trace.json --timeline-rounds 4     # opens in Perfetto
   weft-analyse net-0.prog --target chip.target --model-memory-controller=false                     # what does the memory's queue cost?
 
@@ -31,6 +39,7 @@ struct Options {
     std::size_t cores = 10;
     std::string picture;
     std::uint32_t phase = 0xffffffffU;
+    std::string tasks;
     std::string timeline;
     std::uint32_t timeline_rounds = 3;
     weft::AnalyseOptions analyse;
@@ -67,6 +76,34 @@ void run_tiles(weft::Tool& tool, const Options& options, const weft::Target& tar
     if (!options.quiet) fmt::print("{}", weft::ipu21::table(*program, target, weft::view(timing)));
 }
 
+bool is_schedule(const std::string& path) {
+    if (std::filesystem::is_directory(path)) return false;
+    const weft::MappedFile file(path);
+    return file.bytes().size() >= 8 && std::memcmp(file.bytes().data() + 4, weft::ArtifactTraits<weft::Schedule>::identifier.data(), 4) == 0;
+}
+
+/// A schedule before lowering: a diagnostic for people, no .timing.
+void run_plan(weft::Tool& tool, const Options& options, const weft::Target& target) {
+    if (options.tasks.empty()) throw weft::Failure(weft::ExitStatus::usage, "a schedule is read together with what it places; add --tasks FILE.tasks");
+    if (!options.output.empty()) throw weft::Failure(weft::ExitStatus::usage, "only lowered programs have a .timing; leave out -o");
+    const weft::Artifact<weft::Schedule> schedule(options.program);
+    const weft::Artifact<weft::Tasks> tasks(options.tasks);
+    tool.note_input(options.tasks);
+    if (schedule->tasks_hash_high != tasks.hash().high || schedule->tasks_hash_low != tasks.hash().low) {
+        weft::bad_input("{}: places other tasks than {}; name those it was made from", options.program, options.tasks);
+    }
+    if (std::any_of(schedule->lane_core.begin(), schedule->lane_core.end(), [&](std::uint16_t core) { return core >= target.core_count; })) {
+        weft::bad_input("{}: places lanes on cores that the target does not have; name the target it was made for", options.program);
+    }
+    const weft::PlanDiagnostic diagnostic = weft::diagnose_plan(*tasks, *schedule, target);
+    tool.report() = weft::plan_json(diagnostic);
+    if (options.json) {
+        fmt::print("{}\n", weft::plan_json(diagnostic).dump(2));
+    } else if (!options.quiet) {
+        fmt::print("{}", weft::plan_table(diagnostic));
+    }
+}
+
 /// A .timing is compared with others, so it is always of the whole model.
 void require_whole_model(const Options& options) {
     if (options.output.empty() || options.analyse.model == weft::QueueModel{}) return;
@@ -79,6 +116,7 @@ void run(weft::Tool& tool, const Options& options) {
     tool.note_input(options.program);
     tool.note_input(options.target);
     if (target->family == weft::TargetFamily::Ipu21) return run_tiles(tool, options, *target);
+    if (is_schedule(options.program)) return run_plan(tool, options, *target);
     const weft::Analysis analysis = analyse_file(options, *target);
     tool.report() = weft::json_report(analysis);
     if (!options.output.empty()) {
@@ -107,9 +145,10 @@ void run(weft::Tool& tool, const Options& options) {
 int main(int argc, char** argv) {
     weft::Tool tool("analyse", "Predicts the timing of a program without running it: interval, latency, bounds, accounting per core", examples);
     Options options;
-    tool.app().add_option("PROGRAM", options.program, "A .prog, or a simulator program (folder, JSON, compressed JSON)")->required();
+    tool.app().add_option("PROGRAM", options.program, "A .prog, a simulator program (folder, JSON, compressed JSON), or a .sched")->required();
     tool.app().add_option("--target", options.target, "The chip (.target)")->required()->type_name("FILE");
     tool.add_output(options.output, "The .timing to write", false);
+    tool.app().add_option("--tasks", options.tasks, "Of a .sched: the .tasks that it places")->type_name("FILE");
     tool.app().add_flag("--json", options.json, "Print JSON instead of the table");
     tool.app().add_flag("-q,--quiet", options.quiet, "Print nothing");
     tool.app().add_option("--cores", options.cores, "Rows of the per-core table, busiest first")->capture_default_str();

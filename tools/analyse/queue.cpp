@@ -82,7 +82,7 @@ private:
         }
         const std::uint64_t events = machine_.events();
         const bool early = events >= budget_.events && least >= budget_.early_generations && least % 8 == 0;
-        if (early && take_average(group, 1000)) {
+        if (early && take_average(group, precision_after(least))) {
             result.done = true;
             return;
         }
@@ -91,6 +91,12 @@ private:
         if (!take_average(group, 100)) {
             result.availability = events >= budget_.event_limit ? Availability::EventLimit : Availability::GenerationLimit;
         }
+    }
+
+    /// The longer the windows are, the less their difference says about the mean.
+    [[nodiscard]] Picoseconds precision_after(std::uint32_t generations) const {
+        if (generations < budget_.early_generations * 3 / 2) return 1000;
+        return generations < budget_.early_generations * 5 / 2 ? 500 : 250;
     }
 
     void take_exact(std::uint32_t group) {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* examples = R"(Examples:
   weft-select net.cands net-0.timing net-1.timing net-2.timing -o net.selection
-  weft-select net.cands net-*.timing --margin 1.0 --report pipeline_selection.json -o net.selection
+  weft-select net.cands net-*.timing --report pipeline_selection.json --stage-report net-0-lower.json -o net.selection
+  weft-select net.cands net-*.timing --margin 1.0 -o net.selection
 
   weft-select net.cands net-0.timing net-2.timing --refused net-1.refused -o net.selection
 
@@ -98,7 +99,7 @@ void run(weft::Tool& tool, const Options& options) {
     weft::write_artifact(options.output, weft::view(selection));
     tool.note_output(options.output);
     tool.report() = weft::selection_report(*candidates, files, timings, weft::view(selection));
-    if (!options.stage_reports.empty()) tool.report()["stage_seconds"] = weft::stage_seconds(options.stage_reports);
+    if (!options.stage_reports.empty()) tool.report()["run"]["stage_seconds"] = weft::stage_seconds(*candidates, options.stage_reports);
     if (!options.quiet) fmt::print("{}", weft::selection_table(*candidates, timings, weft::view(selection)));
 }
 

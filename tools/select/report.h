@@ -15,8 +15,9 @@ namespace weft {
 [[nodiscard]] nlohmann::ordered_json selection_report(const Candidates& candidates, std::span<const std::string> timing_files,
                                                       std::span<const Timing> timings, const Selection& selection);
 
-/// Tool and seconds of each earlier stage's --report file.
-[[nodiscard]] nlohmann::ordered_json stage_seconds(std::span<const std::string> reports);
+/// Seconds of earlier stages out of their --report files: what belongs to one candidate (lower, analyse: by the name of the file made) and
+/// what all share (schedule: generation of the candidates).
+[[nodiscard]] nlohmann::ordered_json stage_seconds(const Candidates& candidates, std::span<const std::string> reports);
 
 [[nodiscard]] std::string selection_table(const Candidates& candidates, std::span<const Timing> timings, const Selection& selection);
 

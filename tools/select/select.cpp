@@ -64,8 +64,14 @@ struct Choice {
     SelectionReason reason = SelectionReason::OnlyCandidate;
 };
 
-Choice choose(std::span<const Estimate> estimates, std::span<const std::uint32_t> duplicate_of, std::uint32_t margin_ppm) {
+/// The original's time has no model at all, as opposed to a model that gave no answer.
+bool is_unsupported(Availability availability) {
+    return availability == Availability::UnsupportedReorderBuffer || availability == Availability::UnsupportedInstruction;
+}
+
+Choice choose(std::span<const Estimate> estimates, std::span<const std::uint32_t> duplicate_of, Availability original, std::uint32_t margin_ppm) {
     if (std::all_of(duplicate_of.begin(), duplicate_of.end(), [](std::uint32_t row) { return row == 0; })) return {};
+    if (is_unsupported(original)) return {0, SelectionReason::UnsupportedContract};
     if (std::none_of(estimates.begin(), estimates.end(), [](const Estimate& one) { return one.available; })) return {0, SelectionReason::AllUnavailable};
     if (!estimates[0].available) return {0, SelectionReason::OriginalUnavailable};
     std::uint32_t best = 0;
@@ -94,7 +100,7 @@ SelectionColumns select_candidate(std::span<const Timing> timings, std::uint32_t
     for (const Timing& timing : timings) estimates.push_back(estimate_of(timing));
     SelectionColumns selection;
     selection.duplicate_of = duplicates(timings);
-    const Choice choice = choose(estimates, selection.duplicate_of, margin_ppm);
+    const Choice choice = choose(estimates, selection.duplicate_of, timings[0].availability, margin_ppm);
     selection.chosen = choice.chosen;
     selection.reason = choice.reason;
     selection.margin_ppm = margin_ppm;
