@@ -69,6 +69,7 @@ TEST_CASE("bit widths: none before the first setbw, and those of the end at the 
     const Analysis analysis = analysis_of(late);
     CHECK(analysis.timing.latency_ns == 3 + (16 + 2) + 1 + 4 - 1);
     CHECK(analysis.timing.interval_ns == 21 + 1 + 4);
+    CHECK(analysis.notes.front().find("before its first setbw") != std::string::npos);
     // A loop whose first repetition sees other widths than the rest.
     const Analysis loop = analysis_of({{{{setbw(8, 8)}, 1}, {{sized(Opcode::Vvadd, 64), setbw(16, 16), sized(Opcode::Vvadd, 64)}, 3}}});
     const std::uint64_t narrow = 21;

@@ -111,3 +111,4 @@ depth=$(lower_candidates)
 make_values "${inferences:-$((depth + 3))}"
 input_count=$(numbered "$values/in/inference_0" | wc -l)
 for prog in "$work"/net-*.prog; do check_candidate "$prog"; done
+"$bin/pipeline_timing" --ranking "$work/chip.target" "$work"/net-*.prog

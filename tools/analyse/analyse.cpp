@@ -63,6 +63,9 @@ void account(Analysis& analysis, const Program& program, const QueueProgram& que
         if (one.ends_with_scalar) {
             analysis.notes.push_back(fmt::format("core {}: the last instruction is scalar; the simulator's latency mode never finishes it", core));
         }
+        if (one.computes_before_setbw) {
+            analysis.notes.push_back(fmt::format("core {}: computes before its first setbw; its memory traffic costs nothing until then", core));
+        }
         if (one.has_program && one.instructions == 1) {
             analysis.notes.push_back(fmt::format("core {}: a list of one instruction; the simulator counts one round only", core));
         }

@@ -52,7 +52,7 @@ struct EventGraph {
 /// and of its switch's messages to their next beginnings, distance one, so at most two per core. The global memory serves each request as
 /// if it were alone: no order of the cores' requests is assumed. Typed refusals: programs whose cores repeat at different rates, waits for
 /// less than nothing, more than `node_limit` instants.
-[[nodiscard]] EventGraph event_graph(const QueueProgram& program, std::uint64_t node_limit = std::uint64_t{1} << 23U);
+[[nodiscard]] EventGraph event_graph(const QueueProgram& program, std::uint64_t node_limit = std::uint64_t{1} << 20U);
 
 [[nodiscard]] const char* name_of(InstantKind kind);
 [[nodiscard]] const char* name_of(EdgeKind kind);

@@ -77,6 +77,7 @@ private:
         Pass pass = collapse_pass(BitWidths{});
         CoreLists lists;
         lists.first_pass = pass.list;
+        const bool computes_before_setbw = pass.read_unset_widths;
         add_serial_time(pass.account);
         if (pass.read_unset_widths && pass.widths != BitWidths{}) {
             pass = collapse_pass(pass.widths);
@@ -84,6 +85,7 @@ private:
         }
         lists.any_pass = pass.list;
         result_.lists.push_back(lists);
+        pass.account.computes_before_setbw = computes_before_setbw;
         result_.accounts.push_back(pass.account);
     }
 

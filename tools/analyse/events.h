@@ -77,6 +77,7 @@ struct CoreAccount {
     std::uint64_t messages = 0;
     std::uint64_t events = 0;
     bool has_program = false;
+    bool computes_before_setbw = false;   ///< in the first pass: its memory traffic costs nothing
     bool ends_with_scalar = false;   ///< the simulator's latency mode then never ends
 };
 

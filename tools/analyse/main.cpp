@@ -123,7 +123,8 @@ void run(weft::Tool& tool, const Options& options) {
         weft::write_artifact(options.output, weft::view(analysis.timing));
         tool.note_output(options.output);
     }
-    if (!options.timeline.empty() && analysis.timing.availability == weft::Availability::Available) {
+    if (!options.timeline.empty() && analysis.overlapping) tool.warn("no timeline: it shows cores that do one thing at a time");
+    if (!options.timeline.empty() && !analysis.overlapping && analysis.timing.availability == weft::Availability::Available) {
         weft::publish_text(options.timeline, weft::timeline_json(analysis.queue, weft::TieOrder::Forward, options.timeline_rounds));
         tool.note_output(options.timeline);
     }
