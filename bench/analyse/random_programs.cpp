@@ -1,4 +1,4 @@
-// Writes random legal programs with their chips: DIR/rNNN.prog and DIR/rNNN.target. What scripts/check-timing gives to the simulator.
+// Writes random legal programs with their chips, a quarter of which have reorder buffers of 2 to 8: DIR/rNNN.prog and DIR/rNNN.target. What scripts/check-timing gives to the simulator.
 //
 //   random_programs DIR COUNT [SEED]
 #include <cstdlib>
@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
             test::RandomProgram random(seed * 1'000'003 + number);
             const std::uint32_t cores = 1 + random.below(number % 10 == 9 ? 64 : 16);
             const ProgramColumns program = test::columns_of(random.make(cores, 10 + random.below(cores * 20)));
-            const TargetColumns target = random.target(cores);
+            TargetColumns target = random.target(cores);
+            if (number % 4 == 3) target.core.rob_entries = 2 + random.below(7);
             const std::string name = fmt::format("r{:03}", number);
             write_artifact((folder / (name + ".prog")).string(), view(program));
             write_artifact((folder / (name + ".target")).string(), view(target));

@@ -3,7 +3,9 @@
 
 #include "analyse/check_cycle_ratio.h"
 #include "analyse/plan_graph.h"
+#include "artifact/file.h"
 #include "base/random.h"
+#include "json_schema.h"
 #include "pim/example_target.h"
 #include "pim/placement.h"
 
@@ -107,6 +109,8 @@ TEST_CASE("with one round per level cores work in parallel within a round, with 
 
 TEST_CASE("any placement: no deadlock, certified, never below the busiest core") {
     Random random(8);
+    const auto schema = nlohmann::json::parse(read_text(WEFT_SOURCE "/schemas/plan.schema.json"));
+    const auto analysis = nlohmann::json::parse(read_text(WEFT_SOURCE "/schemas/analysis.schema.json"));
     for (int trial = 0; trial < 300; ++trial) {
         CAPTURE(trial);
         const std::uint32_t families = 1 + random.below(5);
@@ -125,6 +129,8 @@ TEST_CASE("any placement: no deadlock, certified, never below the busiest core")
         REQUIRE(plan.recurrence.interval_ns() + 1e-9 >= plan.busiest_core_ns);
         REQUIRE(plan.interval_ns >= plan.memory_service_ns);
         REQUIRE(plan_table(plan).find("certified") != std::string::npos);
-        REQUIRE(plan_json(plan)["selection_eligible"] == false);
+        const nlohmann::json report = plan_json(plan);
+        REQUIRE(schema_problem(report, schema, schema) == "");
+        REQUIRE(schema_problem(report["recurrence"], analysis["$defs"]["recurrence"], analysis) == "");
     }
 }

@@ -84,6 +84,8 @@ check_candidate() {
   "$bin/pipeline_values" compare "$work/$name" "$values/expected" "$tolerance" "$count"
   echo -n "  $name: "
   "$bin/pipeline_timing" "$prog" "$work/chip.target"
+  "$bin/weft-analyse" "${prog%.prog}.sched" --tasks "$work/net.tasks" --target "$work/chip.target" > "$work/$name.plan"
+  sed -n 's/^/  plan: /; 1p' "$work/$name.plan"
 }
 
 # shellcheck disable=SC2086  # options are meant to be split into words
