@@ -112,13 +112,13 @@ timings := $(foreach candidate,$(CANDIDATES),$(call if_refused,$(candidate),timi
 
 # The order of the candidates counts, and which of them were refused. The report adds the times of generation, lowering and analysis.
 define select
-inputs= arguments=; for candidate in $(CANDIDATES); do \
-  if [ -e $$candidate.refused ]; then file=$$candidate.refused arguments="$$arguments --refused $$file"; else file=$$candidate.timing arguments="$$arguments $$file"; fi; \
+inputs= arguments= reports=$(call report,schedule,$(NAME).cands); for candidate in $(CANDIDATES); do \
+  if [ -e $$candidate.refused ]; then file=$$candidate.refused arguments="$$arguments --refused $$file"; else \
+    file=$$candidate.timing arguments="$$arguments $$file" reports="$$reports $(call report,lower,$$candidate.prog) $(call report,analyse,$$candidate.timing)"; fi; \
   inputs="$$inputs --in $$file"; done; \
-reports=; for report in $(call report,schedule,$(NAME).cands) $(foreach candidate,$(CANDIDATES),$(call report,lower,$(candidate).prog) $(call report,analyse,$(candidate).timing)); do \
-  if [ -e $$report ]; then reports="$$reports --stage-report $$report"; fi; done; \
+for report in $$reports; do [ ! -e $$report ] || arguments="$$arguments --stage-report $$report"; done; \
 $(call cached,select,$(NAME).selection,SELECT_LAUNCHER) --in $(NAME).cands $$inputs --key "$$inputs" --out $(NAME).selection -- \
-  '$(SELECT)' $(NAME).cands $$arguments $$reports -o $(NAME).selection --report $(call report,select,$(NAME).selection) $(SELECT_FLAGS)
+  '$(SELECT)' $(NAME).cands $$arguments -o $(NAME).selection --report $(call report,select,$(NAME).selection) $(SELECT_FLAGS)
 endef
 .weft/$(NAME).selection.done: $(NAME).cands $(timings) $(call inputs_of,select) | $(CANDIDATES:%=.weft/%.timing.done)
 	$(quiet)$(select)

@@ -67,7 +67,6 @@ private:
         Picoseconds ready = 0;         // when the next one may be judged; unknown while it works
         std::uint64_t entry = 0;       // of what it works on
         Picoseconds began = 0;         // of the last step
-        Picoseconds write = 0;         // access that ends it
         UnitSteps steps;
     };
 
@@ -146,8 +145,6 @@ private:
     std::vector<Agenda> agenda_;         // heap, earliest first
     std::uint64_t age_ = 0;
     TransferStart transfer_;
-    bool waits_ = false;
-    bool send_leaves_ = false;
     Picoseconds send_read_ = 0;
     std::vector<Picoseconds> round_ends_;
 
