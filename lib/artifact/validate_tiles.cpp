@@ -13,7 +13,7 @@ constexpr std::uint64_t cycle_limit = std::uint64_t{1} << 56U;   // sums of many
 void check_layouts(const Tasks& tasks, const Validator& check) {
     for (std::size_t row = 0; row < tasks.tile_layouts.size(); ++row) {
         const TileLayout& layout = tasks.tile_layouts[row];
-        check.below(layout.order, 4, "tile_layouts", row);
+        check.below(layout.order, 6, "tile_layouts", row);
         check.below(layout.memory, 2, "tile_layouts", row);
         if (layout.elem_bytes != 2 && layout.elem_bytes != 4) check.reject("tile_layouts", row, "elements of {} bytes", layout.elem_bytes);
         std::uint64_t tiles = 1;
@@ -131,6 +131,11 @@ void validate_tile_schedule(const Schedule& schedule, std::string_view file) {
         check.below(conversion.replaces, 2, "conversions", row);
         if (row > 0 && conversion.operator_index < schedule.conversions[row - 1].operator_index) check.reject("conversions", row, "not in execution order");
     }
+    // Files of before these columns have none.
+    if (!schedule.plan_exchange_cycles.empty()) check.length(schedule.plan_exchange_cycles.size(), schedule.plan_choice.size(), "plan_exchange_cycles");
+    for (std::size_t row = 0; row < schedule.plan_exchange_cycles.size(); ++row) check.below(schedule.plan_exchange_cycles[row], cycle_limit, "plan_exchange_cycles", row);
+    if (!schedule.conversion_cycles.empty()) check.length(schedule.conversion_cycles.size(), schedule.conversions.size(), "conversion_cycles");
+    for (std::size_t row = 0; row < schedule.conversion_cycles.size(); ++row) check.below(schedule.conversion_cycles[row], cycle_limit, "conversion_cycles", row);
     check.length(schedule.tile_estimate.size(), schedule.plan_choice.empty() ? 0 : 1, "tile_estimate");
 }
 

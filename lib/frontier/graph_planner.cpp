@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <tuple>
+#include <unordered_map>
 
 #include "base/failure.h"
 
@@ -11,6 +11,20 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t most_inputs = 8;
+
+/// What a remembered format change or size is of; only ever looked up, never walked over.
+struct ChangeKey {
+    std::uint32_t value = 0;
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    bool operator==(const ChangeKey&) const = default;
+};
+struct ChangeHash {
+    std::size_t operator()(const ChangeKey& key) const {
+        const std::uint64_t mixed = (key.value * 0x9e3779b97f4a7c15ULL ^ key.from) * 0x9e3779b97f4a7c15ULL ^ key.to;
+        return static_cast<std::size_t>(mixed * 0x9e3779b97f4a7c15ULL >> 16U);
+    }
+};
 
 /// One decision of a state's history.
 struct Step {
@@ -78,7 +92,7 @@ private:
     }
 
     const FormatChange& change(std::uint32_t value, std::uint32_t from, std::uint32_t to) {
-        const auto [at, added] = changes_.try_emplace({value, from, to});
+        const auto [at, added] = changes_.try_emplace(ChangeKey{value, from, to});
         if (added) {
             at->second = problem_.change(value, from, to);
             ++counts.changes;
@@ -88,7 +102,7 @@ private:
 
     MemoryBytes bytes(std::uint32_t value, std::uint32_t format) {
         if (format == any_format) return {};
-        const auto [at, added] = bytes_.try_emplace({value, format});
+        const auto [at, added] = bytes_.try_emplace(ChangeKey{value, format, 0});
         if (added) at->second = problem_.bytes(value, format);
         return at->second;
     }
@@ -102,8 +116,8 @@ private:
     const PlanFits& fits_;
     const PlannerOptions& options_;
     std::vector<std::uint32_t> last_use_;
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, FormatChange> changes_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, MemoryBytes> bytes_;
+    std::unordered_map<ChangeKey, FormatChange, ChangeHash> changes_;
+    std::unordered_map<ChangeKey, MemoryBytes, ChangeHash> bytes_;
     std::vector<Step> steps_;
     std::vector<ChosenConversion> conversions_;
     // Scratch of expand().
@@ -256,26 +270,28 @@ Layer GraphPlanner::advance(const Layer& before, std::uint32_t op) {
 }
 
 void GraphPlanner::prune(Layer& layer, std::size_t cap) {
-    // Dense signatures by content: equal formats of all live values.
-    std::vector<std::uint32_t> order(layer.states.size());
-    std::iota(order.begin(), order.end(), 0U);
+    // Dense signatures by content: equal formats of all live values. Their numbers carry no order.
     const auto formats = [&](std::uint32_t index) { return layer.formats_of(layer.states[index]); };
-    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-        const auto left = formats(a);
-        const auto right = formats(b);
-        const auto compared = std::lexicographical_compare_three_way(left.begin(), left.end(), right.begin(), right.end());
-        return compared != 0 ? compared < 0 : a < b;
-    });
+    const auto hash = [&](std::uint32_t index) {
+        std::uint64_t mixed = 0;
+        for (const std::uint32_t format : formats(index)) mixed = (mixed ^ format) * 0x9e3779b97f4a7c15ULL ^ mixed >> 29U;
+        return static_cast<std::size_t>(mixed);
+    };
+    const auto equal = [&](std::uint32_t a, std::uint32_t b) { return std::ranges::equal(formats(a), formats(b)); };
+    std::unordered_map<std::uint32_t, std::uint32_t, decltype(hash), decltype(equal)> signatures(1024, hash, equal);   // first state with these formats
     std::vector<std::uint32_t> signature(layer.states.size(), 0);
     std::vector<std::uint32_t> family(layer.states.size(), 0);
+    std::vector<std::uint32_t> family_of_signature;
     std::map<std::vector<std::uint32_t>, std::uint32_t> families;
-    std::uint32_t last = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        if (i > 0 && !std::ranges::equal(formats(order[i - 1]), formats(order[i]))) ++last;
-        signature[order[i]] = last;
-        std::vector<std::uint32_t> key;
-        for (const std::uint32_t format : formats(order[i])) key.push_back(format == any_format ? no_id : problem_.format_family[format]);
-        family[order[i]] = families.try_emplace(std::move(key), static_cast<std::uint32_t>(families.size())).first->second;
+    for (std::uint32_t index = 0; index < layer.states.size(); ++index) {
+        const auto [at, added] = signatures.try_emplace(index, static_cast<std::uint32_t>(family_of_signature.size()));
+        if (added) {
+            std::vector<std::uint32_t> key;
+            for (const std::uint32_t format : formats(index)) key.push_back(format == any_format ? no_id : problem_.format_family[format]);
+            family_of_signature.push_back(families.try_emplace(std::move(key), static_cast<std::uint32_t>(families.size())).first->second);
+        }
+        signature[index] = at->second;
+        family[index] = family_of_signature[at->second];
     }
     std::vector<std::uint64_t> objectives;
     objectives.reserve(layer.states.size() * PlanObjectives::count);

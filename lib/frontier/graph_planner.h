@@ -102,7 +102,7 @@ struct GraphPlan {
 };
 
 struct PlannerOptions {
-    std::size_t width = 64;        ///< states kept after each operator
+    std::size_t width = 128;       ///< states kept after each operator
     std::size_t finalists = 11;    ///< complete plans returned
     bool retention = true;         ///< false: keep every state (exhaustive search, for tests)
 };

@@ -1,6 +1,7 @@
 #include "ipu21/gemm_cost.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -21,7 +22,7 @@ std::uint32_t columns_per_tile(const GemmPlan& plan) {
     const std::uint32_t grain = column_grain(plan);
     return std::min(plan.n, ceil_divide(ceil_divide(plan.n, grain), plan.columns) * grain);
 }
-std::uint32_t rows_per_tile(const GemmPlan& plan) { return ceil_divide(plan.m, plan.rows); }
+std::uint32_t rows_per_tile(const GemmPlan& plan) { return ceil_divide(ceil_divide(plan.m, row_grain(plan)), plan.rows) * row_grain(plan); }
 std::uint32_t inner_per_tile(const GemmPlan& plan) {
     return std::min(plan.k, ceil_divide(ceil_divide(plan.k, plan.amp_columns), plan.inner) * plan.amp_columns);
 }
@@ -134,8 +135,9 @@ void panel_kernels(const GemmPlan& plan, const KernelCosts& kernels, CostTerms& 
 }
 
 void parallel_kernels(const GemmPlan& plan, bool staged, const KernelCosts& kernels, CostTerms& terms) {
-    const GemmCall call{rows_per_tile(plan), inner_per_tile(plan), columns_per_tile(plan), plan.elem_bytes,
-                        plan.interleaved_weights || staged, false, staged};
+    GemmCall call{rows_per_tile(plan), inner_per_tile(plan), columns_per_tile(plan), plan.elem_bytes, plan.interleaved_weights || staged, false, staged};
+    call.swapped = plan.swapped;
+    if (plan.swapped) std::swap(call.rows, call.columns);
     take(terms, terms.local, terms.local_source, kernels.gemm(call), 1);
     terms.calls += 1;
     if (plan.inner > 1) {
@@ -194,6 +196,7 @@ GemmMemory gemm_memory(const Target& target, const GemmPlan& plan, bool staged_w
     const std::uint64_t panel = std::uint64_t{plan.inner_block} * plan.output_block * plan.elem_bytes;
     std::uint64_t weights = 0;
     std::uint64_t roles = 0;   // transfers of one tile in one phase
+    const bool weights_interleaved = plan.interleaved_weights && !plan.swapped;
     if (plan.distribution == Distribution::OutputStationary) {
         const std::uint64_t columns = std::uint64_t{ceil_divide(columns_per_tile(plan), plan.output_block)} * plan.output_block;
         const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
@@ -226,11 +229,13 @@ GemmMemory gemm_memory(const Target& target, const GemmPlan& plan, bool staged_w
             roles = 2 * (plan.inner - 1) + 1;
         }
         // Weights stored once reach the other row groups in a buffer of the same size.
-        if (plan.weight_slabs > 1 && plan.rows > 1 && !plan.interleaved_weights) memory.temporary_standard += weights;
-        if (staged_weights) memory.temporary_interleaved += weights;
+        if (plan.weight_slabs > 1 && plan.rows > 1 && !weights_interleaved) memory.temporary_standard += weights;
+        if (staged_weights) {
+            memory.temporary_interleaved += plan.swapped ? std::uint64_t{rows_per_tile(plan)} * inner_per_tile(plan) * plan.elem_bytes : weights;
+        }
     }
-    (plan.interleaved_weights ? memory.resident_interleaved : memory.resident_standard) = weights;
-    if (!plan.interleaved_weights) memory.largest_standard = std::max(memory.largest_standard, weights);
+    (weights_interleaved ? memory.resident_interleaved : memory.resident_standard) = weights;
+    if (!weights_interleaved) memory.largest_standard = std::max(memory.largest_standard, weights);
     memory.row_bytes = row_bytes(target, plan, roles);
     return memory;
 }

@@ -151,8 +151,8 @@ Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit) {
     for (std::uint32_t row = 0; row < result.row_parts; ++row) {
         const Interval rows = rows_of(result, shape, row);
         if (rows.length() == 0) continue;
-        const std::uint32_t first_m = part_of(plan.m, 1, plan.rows, rows.begin);
-        const std::uint32_t last_m = part_of(plan.m, 1, plan.rows, rows.end - 1);
+        const std::uint32_t first_m = part_of(plan.m, row_grain(plan), plan.rows, rows.begin);
+        const std::uint32_t last_m = part_of(plan.m, row_grain(plan), plan.rows, rows.end - 1);
         for (std::uint32_t column = 0; column < result.column_parts; ++column) {
             const Interval columns = columns_of(result, shape, column);
             if (columns.length() == 0) continue;
@@ -161,7 +161,7 @@ Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit) {
             const std::uint32_t receiver = layout_tile(result, row, column, 0);
             for (std::uint32_t m = first_m; m <= last_m; ++m) {
                 for (std::uint32_t n = first_n; n <= last_n; ++n) {
-                    const std::uint64_t elems = area(intersection(rows, dealt_interval(plan.m, 1, plan.rows, m)),
+                    const std::uint64_t elems = area(intersection(rows, dealt_interval(plan.m, row_grain(plan), plan.rows, m)),
                                                      intersection(columns, dealt_interval(plan.n, column_grain(plan), plan.columns, n)));
                     for (std::uint32_t part = 0; part < plan.inner; ++part) {
                         const std::uint32_t sender = grid_tile(plan, m, n, part);
@@ -213,7 +213,7 @@ std::string_view to_text(PhaseRole role) {
     return "?";
 }
 
-GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, std::uint32_t elem_bytes, std::uint32_t amp_columns) {
+GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, const TileLayout& input, std::uint32_t amp_columns) {
     GemmPlan plan;
     plan.m = op.m;
     plan.n = op.n;
@@ -231,7 +231,8 @@ GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, std::uint32_t el
     plan.fan_in = row.fan_in;
     plan.split_rows = row.split_rows;
     plan.split_columns = row.split_columns;
-    plan.elem_bytes = elem_bytes;
+    plan.elem_bytes = input.elem_bytes;
+    plan.swapped = input.order == static_cast<std::uint32_t>(TileOrder::AmpTransposedRight);
     plan.amp_columns = amp_columns;
     plan.interleaved_weights = row.interleaved_weights != 0;
     return plan;
@@ -335,11 +336,12 @@ std::uint32_t gemm_phase_count(const GemmPlan& plan) {
 
 TileLayout left_layout(const GemmPlan& plan) {
     TileLayout layout;
-    layout.order = static_cast<std::uint32_t>(TileOrder::AmpLeft);
-    layout.memory = static_cast<std::uint32_t>(TileMemory::Standard);
+    layout.order = static_cast<std::uint32_t>(plan.swapped ? TileOrder::AmpTransposedRight : TileOrder::AmpLeft);
+    const bool interleaved = plan.swapped && plan.interleaved_weights;
+    layout.memory = static_cast<std::uint32_t>(interleaved ? TileMemory::Interleaved : TileMemory::Standard);
     layout.elem_bytes = plan.elem_bytes;
     layout.row_parts = plan.rows;
-    layout.row_grain = 1;
+    layout.row_grain = row_grain(plan);
     layout.column_grain = plan.amp_columns;
     layout.column_parts = plan.inner;
     layout.replicas = plan.columns;
@@ -353,6 +355,7 @@ TileLayout left_layout(const GemmPlan& plan) {
 TileLayout output_layout(const GemmPlan& plan, TileMemory memory) {
     TileLayout layout = left_layout(plan);
     layout.memory = static_cast<std::uint32_t>(memory);
+    if (plan.swapped) layout.order = static_cast<std::uint32_t>(TileOrder::AmpTransposedLeft);
     if (plan.distribution == Distribution::PanelReduction) {
         // Output panels are dealt to the inner partitions: the columns of the result take their place.
         layout.column_grain = plan.output_block;

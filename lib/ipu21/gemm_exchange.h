@@ -45,15 +45,15 @@ struct GemmPlan {
     std::uint32_t split_columns = 1;     ///< divided over the `inner` partners; the one that is split equals `inner`
     std::uint32_t amp_columns = 16;      ///< columns of a micro-block
     std::uint32_t elem_bytes = 2;
-    bool interleaved_weights = true;
-    bool swapped = false;                ///< computes the transposed product: the weights play the left operand
+    bool interleaved_weights = true;     ///< of the operand that is loaded: the weights, or the activations where swapped
+    bool swapped = false;                ///< ParallelReduction: computes the transposed product; the weights stream, activations are loaded
     bool operator==(const GemmPlan&) const = default;
 
     [[nodiscard]] std::uint32_t tiles() const { return rows * columns * inner; }
 };
 
-/// The GEMM plan that a row of a .tasks stands for.
-[[nodiscard]] GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, std::uint32_t elem_bytes, std::uint32_t amp_columns);
+/// The GEMM plan that a row of a .tasks stands for; `input`: the layout that it wants its activations in.
+[[nodiscard]] GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, const TileLayout& input, std::uint32_t amp_columns);
 
 /// Logical tile of partition (row, column) of a rows x columns plane in `order`.
 [[nodiscard]] constexpr std::uint32_t plane_tile(GridOrder order, std::uint32_t rows, std::uint32_t columns, std::uint32_t row,
@@ -92,6 +92,9 @@ struct RepeatedPhase {
 [[nodiscard]] constexpr std::uint32_t column_grain(const GemmPlan& plan) {
     return plan.distribution == Distribution::ParallelReduction ? plan.amp_columns : plan.output_block;
 }
+
+/// Rows are dealt one by one; where swapped in whole micro-blocks, because they are its columns.
+[[nodiscard]] constexpr std::uint32_t row_grain(const GemmPlan& plan) { return plan.swapped ? plan.amp_columns : 1; }
 
 /// Layouts of the left operand and of the result; `memory`: class of the result.
 [[nodiscard]] TileLayout left_layout(const GemmPlan& plan);

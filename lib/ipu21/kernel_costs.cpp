@@ -7,9 +7,9 @@ namespace weft::ipu21 {
 KernelKey gemm_key(const GemmCall& call) {
     KernelKey key;
     key.kind = "gemm";
-    key.category = fmt::format("accumulate=f{0},load={1},mode={2},multiply=f{0},source={3}", 8 * call.elem_bytes,
-                               call.interleaved ? "interleaved" : "standard", call.accumulate ? "accumulate" : "initialise",
-                               call.repacked ? "repacked" : "direct");
+    key.category = fmt::format("accumulate=f{0},load={1},mixture={2},mode={3},multiply=f{0},orientation={4},source={5}", 8 * call.elem_bytes,
+                               call.interleaved ? "interleaved" : "standard", call.mixed_rows ? "two" : "one",
+                               call.accumulate ? "accumulate" : "initialise", call.swapped ? "swapped" : "normal", call.repacked ? "repacked" : "direct");
     key.dims = {{"columns", call.columns}, {"inner", call.inner}, {"rows", call.rows}};
     return key;
 }
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> KernelCosts::analytical(const KernelKey& key) const
         const auto columns = dim("columns");
         if (!rows || !inner || !columns || *rows > limit || *inner > limit || *columns > limit) return std::nullopt;
         return analytical_gemm({static_cast<std::uint32_t>(*rows), static_cast<std::uint32_t>(*inner), static_cast<std::uint32_t>(*columns),
-                                has("multiply=f32") ? 4U : 2U, has("load=interleaved"), has("mode=accumulate"), has("source=repacked")});
+                                has("multiply=f32") ? 4U : 2U, has("load=interleaved"), has("mode=accumulate"), has("source=repacked"), has("orientation=swapped"), has("mixture=two")});
     }
     if (key.dims.size() != 1) return std::nullopt;
     const std::uint64_t amount = key.dims.front().second;

@@ -24,7 +24,9 @@ struct GemmCall {
     std::uint32_t elem_bytes = 2;
     bool interleaved = true;      ///< weights are loaded from interleaved memory
     bool accumulate = false;      ///< adds to what is there
-    bool repacked = false;        ///< weights were repacked in the tile first
+    bool repacked = false;        ///< the loaded operand was staged in the tile first
+    bool swapped = false;         ///< the transposed product: `rows` of weights stream, `columns` of activations are loaded
+    bool mixed_rows = false;      ///< compiled for two row counts that differ by one, as tiles of one plan have
 };
 
 /// Costs of tile-local kernels: measured where the table has the point, interpolated inside its hulls, else analytical.

@@ -11,32 +11,30 @@ namespace weft::ipu21 {
 namespace {
 
 constexpr std::uint32_t word_bytes = 4;
-constexpr std::array<std::string_view, 4> order_names{"row-major", "amp-left", "amp-output", "block-major"};
+constexpr std::array<std::string_view, 6> order_names{"row-major", "amp-left", "amp-output", "block-major", "amp-transposed-right", "amp-transposed-left"};
 constexpr std::uint32_t longest_row_cycles = 44;   // 2 cycles times 22 rows: the usual end of a receiver's row
 
-/// Per part of one axis: how many parts of the other dealing it overlaps.
-std::vector<std::uint32_t> overlaps(std::uint32_t extent, std::uint32_t grain, std::uint32_t parts, std::uint32_t other_grain,
-                                    std::uint32_t other_parts) {
-    std::vector<std::uint32_t> result(parts, 0);
-    for (std::uint32_t part = 0; part < parts; ++part) {
-        const Interval run = dealt_interval(extent, grain, parts, part);
-        if (run.length() == 0) continue;
-        result[part] = part_of(extent, other_grain, other_parts, run.end - 1) - part_of(extent, other_grain, other_parts, run.begin) + 1;
+/// Per part of one axis: how many parts of the other dealing it overlaps. Both lists ascend and cover the same extent.
+void count_overlaps(std::span<const Interval> parts, std::span<const Interval> others, std::vector<std::uint32_t>& result) {
+    result.assign(parts.size(), 0);
+    std::size_t first = 0;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        if (parts[part].length() == 0) continue;
+        while (others[first].end <= parts[part].begin) ++first;
+        std::size_t last = first;
+        while (others[last].end < parts[part].end) ++last;
+        result[part] = static_cast<std::uint32_t>(last - first + 1);
     }
-    return result;
 }
 
+/// How the parts of two layouts overlap along one axis.
 struct Axis {
     std::vector<std::uint32_t> from_overlaps;   // per part of `from`: parts of `to`
     std::vector<std::uint32_t> to_overlaps;
-    std::vector<std::uint32_t> from_length;
-    std::vector<std::uint32_t> to_length;
 
-    Axis(std::uint32_t extent, std::uint32_t from_grain, std::uint32_t from_parts, std::uint32_t to_grain, std::uint32_t to_parts)
-        : from_overlaps(overlaps(extent, from_grain, from_parts, to_grain, to_parts)),
-          to_overlaps(overlaps(extent, to_grain, to_parts, from_grain, from_parts)) {
-        for (std::uint32_t part = 0; part < from_parts; ++part) from_length.push_back(dealt_interval(extent, from_grain, from_parts, part).length());
-        for (std::uint32_t part = 0; part < to_parts; ++part) to_length.push_back(dealt_interval(extent, to_grain, to_parts, part).length());
+    void compare(std::span<const Interval> from, std::span<const Interval> to) {
+        count_overlaps(from, to, from_overlaps);
+        count_overlaps(to, from, to_overlaps);
     }
 };
 
@@ -46,29 +44,37 @@ struct Load {
     std::uint64_t transfers = 0;
 };
 
-std::uint64_t local_elems(MatrixShape shape, const TileLayout& from, const LayoutPart& a, const TileLayout& to, const LayoutPart& b) {
-    const std::uint64_t rows = intersection(rows_of(from, shape, a.row), rows_of(to, shape, b.row)).length();
-    return rows == 0 ? 0 : rows * intersection(columns_of(from, shape, a.column), columns_of(to, shape, b.column)).length();
-}
-
 bool same_places(const TileLayout& a, const TileLayout& b) {
     return a.row_parts == b.row_parts && a.column_parts == b.column_parts && a.replicas == b.replicas && a.row_stride == b.row_stride &&
            a.column_stride == b.column_stride && a.replica_stride == b.replica_stride && a.row_grain == b.row_grain &&
            a.column_grain == b.column_grain;
 }
 
+/// Orders that walk micro-blocks alike exchange whole panels.
+bool same_traversal(std::uint32_t a, std::uint32_t b) {
+    const auto first = [](std::uint32_t order) {
+        return order == static_cast<std::uint32_t>(TileOrder::AmpTransposedRight) ? static_cast<std::uint32_t>(TileOrder::AmpLeft) : order;
+    };
+    return first(a) == first(b);
+}
+
 /// Copies and repacking once the data is in the tile.
 void add_local_work(const Target& target, MatrixShape shape, const TileLayout& from, const TileLayout& to, ConversionCost& cost) {
     const Ipu21& machine = target.ipu21;
-    const bool moved = from.order != to.order || from.elem_bytes != to.elem_bytes;
+    const bool moved = !same_traversal(from.order, to.order);
+    const bool cast = from.elem_bytes != to.elem_bytes;
     const std::uint64_t bytes = shard_bytes(to, shape);
-    if (same_places(from, to) && !moved && from.memory != to.memory) {
+    if (same_places(from, to) && !moved && !cast && from.memory != to.memory) {
         cost.staging_cycles += ceil_divide<std::uint64_t>(bytes, machine.copy_bytes_per_cycle) + machine.copy_call_cycles;
         cost.launch_cycles += machine.launch_cycles;
     }
     if (moved) {
         constexpr std::uint64_t pack_cycles_per_elem = 4;
         cost.staging_cycles += bytes / to.elem_bytes * pack_cycles_per_elem;
+        cost.launch_cycles += machine.launch_cycles;
+    }
+    if (cast) {
+        cost.staging_cycles += ceil_divide<std::uint64_t>(bytes / to.elem_bytes * (from.elem_bytes + to.elem_bytes), machine.copy_bytes_per_cycle);
         cost.launch_cycles += machine.launch_cycles;
     }
 }
@@ -99,11 +105,11 @@ LayoutPart part_on(const TileLayout& layout, std::uint32_t tile) {
 }
 
 bool parse_layout(std::string_view text, TileLayout& layout) {
-    std::array<char, 24> order{};
+    std::array<char, 32> order{};
     std::array<char, 24> memory{};
     unsigned bits = 0;
     const std::string copy(text);
-    const int fields = std::sscanf(copy.c_str(), "%ux%ux%u strides %u,%u,%u grains %ux%u %23s %23s f%u", &layout.row_parts, &layout.column_parts,
+    const int fields = std::sscanf(copy.c_str(), "%ux%ux%u strides %u,%u,%u grains %ux%u %31s %23s f%u", &layout.row_parts, &layout.column_parts,
                                    &layout.replicas, &layout.row_stride, &layout.column_stride, &layout.replica_stride, &layout.row_grain,
                                    &layout.column_grain, order.data(), memory.data(), &bits);
     if (fields != 11 || (bits != 16 && bits != 32)) return false;
@@ -138,43 +144,70 @@ std::uint64_t shard_bytes(const TileLayout& layout, MatrixShape shape) {
 
 std::string to_text(const TileLayout& layout) {
     return fmt::format("{}x{}x{} strides {},{},{} grains {}x{} {} {} f{}", layout.row_parts, layout.column_parts, layout.replicas, layout.row_stride,
-                       layout.column_stride, layout.replica_stride, layout.row_grain, layout.column_grain, order_names[layout.order & 3U],
+                       layout.column_stride, layout.replica_stride, layout.row_grain, layout.column_grain, order_names[layout.order],
                        layout.memory == 0 ? "standard" : "interleaved", 8 * layout.elem_bytes);
 }
 
+LayoutParts::LayoutParts(const TileLayout& layout, MatrixShape shape) {
+    for (std::uint32_t part = 0; part < layout.row_parts; ++part) rows.push_back(rows_of(layout, shape, part));
+    for (std::uint32_t part = 0; part < layout.column_parts; ++part) columns.push_back(columns_of(layout, shape, part));
+    for (std::uint32_t tile = 0; tile < layout_tiles(layout); ++tile) {
+        const LayoutPart part = part_on(layout, tile);
+        row_part.push_back(static_cast<std::uint16_t>(part.row));
+        column_part.push_back(static_cast<std::uint16_t>(part.column));
+    }
+}
+
 ConversionCost estimate_conversion(const Target& target, MatrixShape shape, const TileLayout& from, const TileLayout& to) {
+    return estimate_conversion(target, shape, from, LayoutParts(from, shape), to, LayoutParts(to, shape));
+}
+
+ConversionCost estimate_conversion(const Target& target, MatrixShape shape, const TileLayout& from, const LayoutParts& from_table, const TileLayout& to,
+                                   const LayoutParts& to_table) {
     const Ipu21& machine = target.ipu21;
     ConversionCost cost;
     add_local_work(target, shape, from, to, cost);
     if (same_places(from, to)) return cost;
-    const Axis rows(shape.rows, from.row_grain, from.row_parts, to.row_grain, to.row_parts);
-    const Axis columns(shape.columns, from.column_grain, from.column_parts, to.column_grain, to.column_parts);
+    thread_local Axis rows;
+    thread_local Axis columns;
+    rows.compare(from_table.rows, to_table.rows);
+    columns.compare(from_table.columns, to_table.columns);
     const bool exclusive = machine.discipline == ExchangeDiscipline::Exclusive;
     const std::uint64_t overhead = exclusive ? machine.receive_tail_cycles + longest_row_cycles + 1 : 1;
     // A multicast keeps two groups of copies from receiving anything else: its receivers, and the copies among which its sender
     // sits. So at most half of the groups receive at a time.
     const std::uint64_t in_weight = exclusive && to.replicas > 1 ? 2 : 1;
-    const std::uint32_t tiles = std::max(layout_tiles(from), layout_tiles(to));
+    const std::size_t sources = from_table.row_part.size();
+    const std::size_t sinks = to_table.row_part.size();
+    const std::uint64_t elems_per_word = word_bytes / from.elem_bytes;
     std::uint64_t most_transfers = 0;
     bool moves = false;   // some tile lacks something
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
-        const LayoutPart source = part_on(from, tile);
-        const LayoutPart sink = part_on(to, tile);
-        const std::uint64_t local = source.held && sink.held ? local_elems(shape, from, source, to, sink) : 0;
+    for (std::size_t tile = 0; tile < std::max(sources, sinks); ++tile) {
+        const bool sends = tile < sources;
+        const bool receives = tile < sinks;
+        const std::uint32_t from_row = sends ? from_table.row_part[tile] : 0;
+        const std::uint32_t from_column = sends ? from_table.column_part[tile] : 0;
+        const std::uint32_t to_row = receives ? to_table.row_part[tile] : 0;
+        const std::uint32_t to_column = receives ? to_table.column_part[tile] : 0;
+        const std::uint64_t local = sends && receives ? std::uint64_t{intersection(from_table.rows[from_row], to_table.rows[to_row]).length()} *
+                                                            intersection(from_table.columns[from_column], to_table.columns[to_column]).length()
+                                                      : 0;
         Load in;
         Load out;
-        if (sink.held) {
-            in.words = std::uint64_t{rows.to_length[sink.row]} * columns.to_length[sink.column] - local;
-            in.transfers = std::uint64_t{rows.to_overlaps[sink.row]} * columns.to_overlaps[sink.column] - (local != 0 ? 1 : 0);
+        if (receives) {
+            in.words = std::uint64_t{to_table.rows[to_row].length()} * to_table.columns[to_column].length() - local;
+            in.transfers = std::uint64_t{rows.to_overlaps[to_row]} * columns.to_overlaps[to_column] - (local != 0 ? 1 : 0);
         }
-        if (source.held) {
+        if (sends) {
             const bool stays = local != 0 && to.replicas == 1;
-            out.words = std::uint64_t{rows.from_length[source.row]} * columns.from_length[source.column] - (stays ? local : 0);
-            out.transfers = std::uint64_t{rows.from_overlaps[source.row]} * columns.from_overlaps[source.column] - (stays ? 1 : 0);
-            out.words = ceil_divide<std::uint64_t>(out.words, from.replicas);
-            out.transfers = ceil_divide<std::uint64_t>(out.transfers, from.replicas);
+            out.words = std::uint64_t{from_table.rows[from_row].length()} * from_table.columns[from_column].length() - (stays ? local : 0);
+            out.transfers = std::uint64_t{rows.from_overlaps[from_row]} * columns.from_overlaps[from_column] - (stays ? 1 : 0);
+            if (from.replicas > 1) {
+                out.words = ceil_divide<std::uint64_t>(out.words, from.replicas);
+                out.transfers = ceil_divide<std::uint64_t>(out.transfers, from.replicas);
+            }
         }
-        const auto cycles = [&](const Load& load) { return ceil_divide<std::uint64_t>(load.words * from.elem_bytes, word_bytes) + load.transfers * overhead; };
+        const auto cycles = [&](const Load& load) { return (load.words + elems_per_word - 1) / elems_per_word + load.transfers * overhead; };
         const std::uint64_t busy = exclusive ? in_weight * cycles(in) + cycles(out) : std::max(cycles(in), cycles(out));
         cost.exchange_cycles = std::max(cost.exchange_cycles, busy);
         most_transfers = std::max(most_transfers, in.transfers + out.transfers);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "artifact/tasks.h"
 #include "ipu21/phase.h"
@@ -81,9 +82,21 @@ struct ConversionCost {
     [[nodiscard]] std::uint64_t total() const { return exchange_cycles + staging_cycles + launch_cycles; }
 };
 
+/// What a layout gives every tile, tabulated: estimates compare many pairs of few layouts.
+struct LayoutParts {
+    std::vector<Interval> rows;            ///< per row part
+    std::vector<Interval> columns;
+    std::vector<std::uint16_t> row_part;   ///< per tile that holds something
+    std::vector<std::uint16_t> column_part;
+
+    LayoutParts(const TileLayout& layout, MatrixShape shape);
+};
+
 /// Estimate from each tile's words and transfers in both roles (exclusive: their sum, full duplex: the larger), which the
 /// greedy schedules approach when transfers are few per tile; linear in tiles.
 [[nodiscard]] ConversionCost estimate_conversion(const Target& target, MatrixShape shape, const TileLayout& from, const TileLayout& to);
+[[nodiscard]] ConversionCost estimate_conversion(const Target& target, MatrixShape shape, const TileLayout& from, const LayoutParts& from_table,
+                                                 const TileLayout& to, const LayoutParts& to_table);
 
 /// The transfers of a conversion: every piece that one part of `to` needs of one part of `from`, sent once to all copies that lack
 /// it. Copies of `from` take turns.

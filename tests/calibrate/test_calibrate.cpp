@@ -12,7 +12,7 @@ const char* const profile = R"({
   "schemaVersion": 1, "target": "ipu21", "buildId": "1f", "clockHz": 1500000000, "host": "lab",
   "measurements": [
     {"key": {"kernel": "gemm", "dimensions": {"rows": 36, "inner": 64, "columns": 128, "multiply": "f16", "accumulate": "f16",
-      "mode": "accumulate", "load": "interleaved", "source": "direct"}},
+      "mode": "accumulate", "load": "interleaved", "mixture": "one", "orientation": "normal", "source": "direct"}},
      "samples": 17, "minimumCycles": 24800, "medianCycles": 24844, "p95Cycles": 25000, "maximumCycles": 26000, "mergedInvocations": 2},
     {"key": {"kernel": "stage", "dimensions": {"bytes": 8192}}, "samples": 4,
      "minimumCycles": 1300, "medianCycles": 1308, "p95Cycles": 1310, "maximumCycles": 1312, "quarantined": true},

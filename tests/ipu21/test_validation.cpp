@@ -37,8 +37,10 @@ std::vector<Workload> workloads() {
         {{"up", test::rows_fast(test::original_up)}, {"down", test::rows_fast(test::original_down)}});
     add("siglip-mlp-b4", test::mlp_graph(4, 729, 1152, 4608));
     add("siglip-mlp-b1 4304", test::mlp_graph(1, 729, 1152, 4304));
+    add("siglip-attention 729x1152", test::attention_graph(729, 1152, 16));
     add("block 197x768 (ViT-B/16)", test::block_graph(197, 768, 3072, 12));
     add("block 384x768 (BERT base)", test::block_graph(384, 768, 3072, 12));
+    add("block 1024x768 (GPT-2)", test::block_graph(1024, 768, 3072, 12));
     return list;
 }
 

@@ -19,11 +19,17 @@ std::uint32_t shard_on(const Tasks& tasks, const TileBuffer& buffer, std::uint32
     const LayoutPart part = part_on(layout, tile);
     if (!part.held) return 0;
     const MatrixShape shape{tasks.tile_values[buffer.value].rows, tasks.tile_values[buffer.value].columns};
-    const std::uint64_t rows = rows_of(layout, shape, part.row).length();
-    // Columns are stored in whole micro-blocks.
+    // Whole micro-blocks are stored.
+    const std::uint64_t rows = std::uint64_t{ceil_divide(rows_of(layout, shape, part.row).length(), layout.row_grain)} * layout.row_grain;
     const std::uint64_t columns = std::uint64_t{ceil_divide(columns_of(layout, shape, part.column).length(), layout.column_grain)} * layout.column_grain;
     if (rows * columns == 0) return 0;
     return narrow<std::uint32_t>(rows * columns * layout.elem_bytes + left_tail_bytes);
+}
+
+/// Class of a GEMM's stored weights: a swapped plan streams them from standard memory.
+std::uint32_t weights_memory(const Tasks& tasks, const TilePlan& plan) {
+    const bool swapped = tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]].order == static_cast<std::uint32_t>(TileOrder::AmpTransposedRight);
+    return swapped ? 0 : plan.interleaved_weights;
 }
 
 void exchange_row_bytes(const Target& target, const StepProgram& program, std::span<std::uint32_t> bytes) {
@@ -154,10 +160,13 @@ std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& sche
             };
             const auto pieces = static_cast<std::uint32_t>(std::ranges::count_if(program.buffers, same));
             std::fill_n(of_buffer.begin(), used, ceil_divide(bytes_together, pieces));
-        } else if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm && buffer.memory == plan.interleaved_weights) {
-            const std::uint32_t elem_bytes = tasks.tile_layouts[plan.output_layout].elem_bytes;
-            const auto weights = weight_bytes(gemm_plan(op, plan, elem_bytes, target.ipu21.amp_columns), target.core_count);
+        } else if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm && buffer.memory == weights_memory(tasks, plan)) {
+            const TileLayout& input = tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]];
+            const auto weights = weight_bytes(gemm_plan(op, plan, input, target.ipu21.amp_columns), target.core_count);
             std::ranges::copy(weights, of_buffer.begin());
+            if (buffer.memory == 0 && op.constant_elems != 0) {   // the bias stands behind them
+                for (std::uint32_t tile = 0; tile < used; ++tile) of_buffer[tile] += ceil_divide(op.n, plan.columns) * input.elem_bytes;
+            }
         } else {
             std::fill_n(of_buffer.begin(), used, plan.resident_standard);
         }

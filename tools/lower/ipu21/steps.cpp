@@ -104,7 +104,8 @@ private:
 
     void add_operator(std::uint32_t op_id) {
         const TileOperator& op = tasks_.tile_operators[op_id];
-        const TilePlan& plan = tasks_.tile_plans[schedule_.plan_choice[op_id]];
+        TilePlan plan = tasks_.tile_plans[schedule_.plan_choice[op_id]];
+        if (!schedule_.plan_exchange_cycles.empty()) plan.exchange_cycles = schedule_.plan_exchange_cycles[op_id];
         std::vector<std::uint32_t> operand(op.input_count, no_id);
         std::vector<std::uint32_t> used;
         convert_inputs(op_id, op, operand, used);
@@ -138,7 +139,8 @@ private:
     }
 
     void convert_inputs(std::uint32_t op_id, const TileOperator& op, std::vector<std::uint32_t>& operand, std::vector<std::uint32_t>& used) {
-        for (const TileConversion& conversion : schedule_.conversions) {
+        for (std::size_t row = 0; row < schedule_.conversions.size(); ++row) {
+            const TileConversion& conversion = schedule_.conversions[row];
             if (conversion.operator_index != op_id) continue;
             const std::uint32_t value = tasks_.tile_inputs[op.first_input + conversion.input];
             if (layout_of_[value] == no_id || (layout_of_[value] != conversion.from_layout && !was_replaced(value, conversion.from_layout))) {
@@ -151,7 +153,8 @@ private:
             const TileLayout& to = tasks_.tile_layouts[conversion.to_layout];
             const ConversionCost cost = estimate_conversion(target_, shape_of(tasks_, value), from, to);
             if (cost.phases != 0) {
-                add_exchange(op_id, {PhaseRole::Conversion, conversion_phase(target_, shape_of(tasks_, value), from, to)}, cost.exchange_cycles, {source, 1}, {copy, 1});
+                const std::uint64_t expected = schedule_.conversion_cycles.empty() ? cost.exchange_cycles : schedule_.conversion_cycles[row];
+                add_exchange(op_id, {PhaseRole::Conversion, conversion_phase(target_, shape_of(tasks_, value), from, to)}, expected, {source, 1}, {copy, 1});
             }
             if (cost.staging_cycles != 0) add_step(TileStepKind::Staging, op_id, 0, 1, cost.staging_cycles);
             if (now() == result_.buffers[copy].first_step) add_step(TileStepKind::Staging, op_id, 0, 0, 0);   // nothing to move: a change of name
@@ -222,8 +225,7 @@ private:
 
     void gemm_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& row, BufferRun output, BufferRun weights, BufferRun standard,
                     BufferRun interleaved) {
-        const std::uint32_t elem_bytes = tasks_.tile_layouts[row.output_layout].elem_bytes;
-        const GemmPlan plan = gemm_plan(op, row, elem_bytes, target_.ipu21.amp_columns);
+        const GemmPlan plan = gemm_plan(op, row, tasks_.tile_layouts[tasks_.plan_layouts[row.first_layout]], target_.ipu21.amp_columns);
         std::vector<PlannedPhase> phases = gemm_phases(plan, target_.ipu21.max_transfer_words);
         const std::size_t count = phases.size();
         const BufferRun panel = !interleaved.empty() ? interleaved : standard;

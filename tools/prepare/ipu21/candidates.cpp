@@ -67,7 +67,13 @@ std::vector<Candidate> filter_candidates(CandidateContext& context, std::vector<
             layouts.insert(layouts.end(), fields.begin(), fields.end());
         }
         signature.push_back(signatures.try_emplace(std::move(layouts), static_cast<std::uint32_t>(signatures.size())).first->second);
-        const std::vector<std::uint32_t> kind{plan.distribution, plan.order, plan.interleaved_weights, plan.weight_slabs > 1 ? 1U : 0U, plan.tiles};
+        // What the plan and its operands take of the fullest tile, in coarse steps: where memory is tight, lean plans must be there.
+        constexpr std::uint64_t step_bytes = 32768;
+        std::uint64_t together = std::uint64_t{plan.resident_standard} + plan.resident_interleaved + plan.temporary_standard + plan.temporary_interleaved +
+                                 candidate.output_bytes;
+        for (const std::uint64_t bytes : candidate.input_bytes) together += bytes;
+        const std::vector<std::uint32_t> kind{plan.distribution, candidate.inputs.front().order, candidate.inputs.front().elem_bytes, plan.order,
+                                              plan.interleaved_weights, plan.weight_slabs > 1 ? 1U : 0U, static_cast<std::uint32_t>(together / step_bytes)};
         family.push_back(families.try_emplace(kind, static_cast<std::uint32_t>(families.size())).first->second);
     }
     const std::vector<std::uint32_t> kept = retain({objectives, components, signature, family}, cap);

@@ -10,7 +10,7 @@
 namespace weft::ipu21 {
 
 struct CandidateOptions {
-    std::uint32_t plans_per_operator = 240;   ///< kept after the Pareto filter
+    std::uint32_t plans_per_operator = 400;   ///< kept after the Pareto filter
     std::uint32_t scheduled_plans = 48;       ///< of which this many of the cheapest have their phases scheduled instead of estimated
     bool all_grid_orders = false;             ///< also rows-fast where the model predicts no gain
     std::uint32_t elem_bytes = 2;
@@ -28,6 +28,8 @@ struct Candidate {
     TilePlan plan{};
     std::vector<TileLayout> inputs;
     TileLayout output{};
+    std::vector<std::uint64_t> input_bytes;   ///< on the fullest tile
+    std::uint64_t output_bytes = 0;
     std::string key;
 };
 

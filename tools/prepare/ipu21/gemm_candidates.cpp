@@ -31,11 +31,12 @@ public:
             output_stationary(tiles);
             panel_reduction(tiles);
         }
-        parallel_reduction(context_.active_tiles.front());
+        parallel_reduction(context_.active_tiles.front(), false);
+        parallel_reduction(context_.active_tiles.front(), true);
         // A matrix too small for so many tiles gets fewer.
         for (std::uint32_t tiles = std::bit_floor(context_.active_tiles.back()); candidates_.empty() && tiles > 0; tiles /= 2) {
             output_stationary(tiles);
-            parallel_reduction(tiles);
+            parallel_reduction(tiles, false);
         }
         return std::move(candidates_);
     }
@@ -48,8 +49,12 @@ public:
         candidate.output = output_layout(plan, TileMemory::Interleaved);
         const std::uint64_t left = shard_bytes(candidate.inputs[0], {plan.m, plan.k});
         const std::uint64_t output = shard_bytes(candidate.output, {plan.m, plan.n});
-        const std::uint64_t standard = memory.resident_standard + memory.temporary_standard + left + memory.row_bytes;
-        const std::uint64_t interleaved = memory.resident_interleaved + memory.temporary_interleaved + output;
+        candidate.input_bytes = {left};
+        candidate.output_bytes = output;
+        const bool left_interleaved = candidate.inputs[0].memory == static_cast<std::uint32_t>(TileMemory::Interleaved);
+        const std::uint64_t left_standard = left_interleaved ? 0 : left;
+        const std::uint64_t standard = memory.resident_standard + memory.temporary_standard + left_standard + memory.row_bytes;
+        const std::uint64_t interleaved = memory.resident_interleaved + memory.temporary_interleaved + output + left - left_standard;
         const std::uint64_t together = context_.target.ipu21.placeable_end - context_.target.ipu21.standard_begin - context_.target.ipu21.support_bytes;
         if (filter && (standard > limits_.standard || interleaved > limits_.interleaved || standard + interleaved > together)) {
             ++context_.counts.infeasible;
@@ -76,7 +81,7 @@ public:
         row.resident_interleaved = saturated(memory.resident_interleaved);
         row.temporary_standard = saturated(memory.temporary_standard);
         row.temporary_interleaved = saturated(memory.temporary_interleaved);
-        row.largest_standard = saturated(std::max(memory.largest_standard, left));
+        row.largest_standard = saturated(std::max(memory.largest_standard, left_standard));
         row.row_bytes = saturated(memory.row_bytes);
         CostTerms terms = gemm_cost(context_.target, plan, staged, context_.kernels);
         if (op_.constant_elems != 0) {
@@ -183,19 +188,21 @@ private:
         }
     }
 
-    void parallel_reduction(std::uint32_t tiles) {
+    /// Swapped: micro-blocks of rows are dealt instead of rows.
+    void parallel_reduction(std::uint32_t tiles, bool swapped) {
         const std::uint32_t micro = context_.target.ipu21.amp_columns;
         const std::uint32_t inner_limit = ceil_divide(op_.k, micro);
         const std::uint32_t column_limit = ceil_divide(op_.n, micro);
+        const std::uint32_t row_limit = swapped ? ceil_divide(op_.m, micro) : op_.m;
         for (std::uint32_t inner = 1; inner <= std::min(inner_limit, 64U); ++inner) {
             // The last part must not be empty.
             if (dealt_interval(op_.k, micro, inner, inner - 1).length() == 0) continue;
             for (std::uint32_t columns = 1; columns <= column_limit && inner * columns <= tiles; ++columns) {
-                const std::uint32_t rows = std::min(tiles / (inner * columns), op_.m);
+                const std::uint32_t rows = std::min(tiles / (inner * columns), row_limit);
                 if (std::uint64_t{rows} * columns * inner * 2 < tiles) continue;
                 // Of neighbouring column counts with the same work per tile the smallest is enough.
                 if (columns > 1 && ceil_divide(column_limit, columns) == ceil_divide(column_limit, columns - 1) &&
-                    std::min(tiles / (inner * (columns - 1)), op_.m) >= rows) {
+                    std::min(tiles / (inner * (columns - 1)), row_limit) >= rows) {
                     continue;
                 }
                 GemmPlan plan = blank();
@@ -203,12 +210,13 @@ private:
                 plan.rows = rows;
                 plan.columns = columns;
                 plan.inner = inner;
-                parallel_variants(plan);
+                plan.swapped = swapped;
+                parallel_variants(plan, row_limit);
             }
         }
     }
 
-    void parallel_variants(GemmPlan plan) {
+    void parallel_variants(GemmPlan plan, std::uint32_t row_limit) {
         const std::uint32_t column_limit = ceil_divide(op_.n, plan.amp_columns);
         for (const bool interleaved : {true, false}) {
             if (interleaved && plan.elem_bytes == 4) continue;
@@ -218,15 +226,21 @@ private:
                 plan.weight_slabs = slabs;
                 GemmPlan by_rows = plan;
                 by_rows.split_rows = plan.inner;
-                if (std::uint64_t{plan.rows} * plan.inner <= op_.m) consider(by_rows, false);
+                if (std::uint64_t{plan.rows} * plan.inner <= row_limit) staged_or_direct(by_rows);
                 if (plan.inner == 1) continue;
                 GemmPlan by_columns = plan;
                 by_columns.split_columns = plan.inner;
                 by_columns.order = GridOrder::InnerFast;
                 by_columns.owner_order = GridOrder::InnerFast;
-                if (std::uint64_t{plan.columns} * plan.inner <= column_limit) consider(by_columns, false);
+                if (std::uint64_t{plan.columns} * plan.inner <= column_limit) staged_or_direct(by_columns);
             }
         }
+    }
+
+    /// Activations of a swapped plan that lie in standard memory are loaded from there, or from an interleaved copy.
+    void staged_or_direct(const GemmPlan& plan) {
+        consider(plan, false);
+        if (plan.swapped && !plan.interleaved_weights && plan.elem_bytes == 2) consider(plan, true);
     }
 
     CandidateContext& context_;
@@ -235,8 +249,8 @@ private:
     std::vector<Candidate> candidates_;
 };
 
-GemmPlan plan_of(const TileOperator& op, const TilePlan& row, const CandidateContext& context) {
-    return gemm_plan(op, row, context.options.elem_bytes, context.target.ipu21.amp_columns);
+GemmPlan plan_of(const TileOperator& op, const Candidate& candidate, const CandidateContext& context) {
+    return gemm_plan(op, candidate.plan, candidate.inputs[0], context.target.ipu21.amp_columns);
 }
 
 /// Replaces the estimated exchange of the cheapest candidates by that of their scheduled phases.
@@ -245,17 +259,17 @@ void schedule_cheapest(CandidateContext& context, const TileOperator& op, std::v
     for (std::size_t i = 0; i < count; ++i) {
         TilePlan& row = candidates[i].plan;
         if (row.phases == 0) continue;
-        row.exchange_cycles = scheduled_exchange_cycles(context.target, context.topology, plan_of(op, row, context));
+        row.exchange_cycles = scheduled_exchange_cycles(context.target, context.topology, plan_of(op, candidates[i], context));
     }
 }
 
 }  // namespace
 
 std::string gemm_key(const GemmPlan& plan, bool staged_weights) {
-    return fmt::format("{} {}x{}x{} {} owners={} k{} n{} {} slabs={} panels={} fan-in={} split={}x{} {}", to_text(plan.distribution), plan.rows,
+    return fmt::format("{} {}x{}x{} {} owners={} k{} n{} {} slabs={} panels={} fan-in={} split={}x{} {} {} f{}", to_text(plan.distribution), plan.rows,
                        plan.columns, plan.inner, to_text(plan.order), to_text(plan.owner_order), plan.inner_block, plan.output_block,
                        plan.interleaved_weights ? "interleaved" : "standard", plan.weight_slabs, plan.staged_panels, plan.fan_in,
-                       plan.split_rows, plan.split_columns, staged_weights ? "staged" : "direct");
+                       plan.split_rows, plan.split_columns, staged_weights ? "staged" : "direct", plan.swapped ? "swapped" : "normal", 8 * plan.elem_bytes);
 }
 
 std::vector<Candidate> gemm_candidates(CandidateContext& context, const TileOperator& op) {
@@ -272,11 +286,13 @@ Candidate gemm_candidate_of_key(CandidateContext& context, const TileOperator& o
     std::array<char, 40> owners{};
     std::array<char, 40> memory{};
     std::array<char, 40> staged{};
-    const int fields = std::sscanf(key.c_str(), "%39s %ux%ux%u %39s owners=%39s k%u n%u %39s slabs=%u panels=%u fan-in=%u split=%ux%u %39s",
+    std::array<char, 40> orientation{};
+    unsigned bits = 0;
+    const int fields = std::sscanf(key.c_str(), "%39s %ux%ux%u %39s owners=%39s k%u n%u %39s slabs=%u panels=%u fan-in=%u split=%ux%u %39s %39s f%u",
                                    distribution.data(), &plan.rows, &plan.columns, &plan.inner, order.data(), owners.data(), &plan.inner_block,
                                    &plan.output_block, memory.data(), &plan.weight_slabs, &plan.staged_panels, &plan.fan_in, &plan.split_rows,
-                                   &plan.split_columns, staged.data());
-    if (fields != 15) bad_input("'{}' is no plan of a GEMM; `weft-inspect dump` of the .tasks shows them", key);
+                                   &plan.split_columns, staged.data(), orientation.data(), &bits);
+    if (fields != 17) bad_input("'{}' is no plan of a GEMM; `weft-inspect dump` of the .tasks shows them", key);
     const auto order_of = [](const char* text) {
         for (const GridOrder known : {GridOrder::ColumnsFast, GridOrder::RowsFast, GridOrder::InnerFast}) {
             if (to_text(known) == text) return known;
@@ -286,6 +302,9 @@ Candidate gemm_candidate_of_key(CandidateContext& context, const TileOperator& o
     plan.order = order_of(order.data());
     plan.owner_order = order_of(owners.data());
     plan.interleaved_weights = std::string_view(memory.data()) == "interleaved";
+    plan.swapped = std::string_view(orientation.data()) == "swapped";
+    plan.elem_bytes = bits / 8;
+    const bool precise = (plan.elem_bytes == 2 || plan.elem_bytes == 4) && !(plan.elem_bytes == 4 && plan.interleaved_weights);
     bool known = false;
     for (const Distribution d : {Distribution::OutputStationary, Distribution::PanelReduction, Distribution::ParallelReduction}) {
         if (to_text(d) != distribution.data()) continue;
@@ -293,7 +312,7 @@ Candidate gemm_candidate_of_key(CandidateContext& context, const TileOperator& o
         known = true;
     }
     const std::uint64_t tiles = std::uint64_t{plan.rows} * plan.columns * plan.inner;
-    const bool sane = known && plan.rows > 0 && plan.columns > 0 && plan.inner > 0 && tiles <= context.target.core_count && plan.rows <= op.m &&
+    const bool sane = known && precise && plan.rows > 0 && plan.columns > 0 && plan.inner > 0 && tiles <= context.target.core_count && plan.rows <= ceil_divide(op.m, row_grain(plan)) && (!plan.swapped || plan.distribution == Distribution::ParallelReduction) &&
                       plan.inner_block > 0 && plan.output_block > 0 && plan.weight_slabs > 0 && plan.staged_panels > 0 && plan.fan_in > 1 &&
                       plan.split_rows > 0 && plan.split_columns > 0 && plan.columns <= op.n && plan.inner <= op.k && plan.inner_block <= op.k;
     const bool splits = plan.distribution != Distribution::ParallelReduction || plan.split_rows * plan.split_columns == plan.inner;

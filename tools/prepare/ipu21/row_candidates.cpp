@@ -62,6 +62,8 @@ Candidate local_candidate(CandidateContext& context, const TileOperator& op, Mat
     plan.inner = 1;
     plan.tiles = layout_tiles(input);
     const std::uint64_t bytes = shard_bytes(input, shape);
+    candidate.input_bytes.assign(op.input_count, bytes);
+    candidate.output_bytes = bytes;
     CostTerms terms;
     const KernelCost kernel = kernel_of(context, kind, bytes / input.elem_bytes);
     terms.local = kernel.cycles;

@@ -8,6 +8,9 @@ void ScheduleCommand::add_options(CLI::App& app) {
     app.add_option("--width", options_.planner.width, "Tile processors: states kept after each operator")->check(CLI::Range(1U, 1000000U))->capture_default_str();
     app.add_option("--finalists", options_.planner.finalists, "Tile processors: candidates to write, at most 11")->check(CLI::Range(1U, 11U))->capture_default_str();
     app.add_option("--constraint", constraints_, "Tile processors: .constraint files of failed placements; may be given several times")->type_name("FILE");
+    app.add_option("--refinements", options_.refinements, "Tile processors: rounds of planning with the finalists' conversions scheduled, not estimated")
+        ->check(CLI::Range(0U, 100U))
+        ->capture_default_str();
     app.add_option("--tie-percent", options_.tie_percent,
                    "Tile processors: estimates closer than this share of their expected error tie, and the better known plan wins")
         ->capture_default_str();

@@ -4,14 +4,12 @@
 #include <cmath>
 
 #include "base/checked.h"
-#include "ipu21/layout.h"
+#include "ipu21/gemm_cost.h"
 
 namespace weft::ipu21 {
 namespace {
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return ceil_divide(bytes, unit) * unit; }
-
-MatrixShape shape_of(const Tasks& tasks, std::uint32_t value) { return {tasks.tile_values[value].rows, tasks.tile_values[value].columns}; }
 
 /// Layouts are alike for the cap's diversity where only partition counts differ.
 std::vector<std::uint32_t> format_families(const Tasks& tasks) {
@@ -57,12 +55,52 @@ void break_ties(const Tasks& tasks, const std::vector<std::uint32_t>& row_of, st
     std::rotate(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(best), plans.begin() + static_cast<std::ptrdiff_t>(best) + 1);
 }
 
-ScheduleColumns schedule_of(const GraphPlan& plan, const std::vector<std::uint32_t>& row_of, const Target& target, Hash128 tasks_hash, std::size_t rank) {
+/// Exchange of chosen GEMM plans, scheduled once each.
+class PlanCosts {
+public:
+    PlanCosts(const Tasks& tasks, const Target& target) : tasks_(tasks), target_(target), topology_(target), known_(tasks.tile_plans.size(), unknown) {
+        for (std::size_t row = 0; row < known_.size(); ++row) exchange_.push_back(tasks.tile_plans[row].exchange_cycles);
+    }
+    [[nodiscard]] std::uint64_t exchange_cycles(std::uint32_t row) const { return exchange_[row]; }
+    [[nodiscard]] std::uint64_t cycles(std::uint32_t row) const {
+        const TilePlan& plan = tasks_.tile_plans[row];
+        return plan.local_cycles + exchange_[row] + plan.staging_cycles + plan.launch_cycles;
+    }
+    /// False where it was scheduled before or exchanges nothing.
+    bool schedule(std::uint32_t op_id, std::uint32_t row) {
+        const TileOperator& op = tasks_.tile_operators[op_id];
+        const TilePlan& plan = tasks_.tile_plans[row];
+        if (known_[row] != unknown || plan.phases == 0 || static_cast<TileOperatorKind>(op.kind) != TileOperatorKind::Gemm) return false;
+        const TileLayout& input = tasks_.tile_layouts[tasks_.plan_layouts[plan.first_layout]];
+        exchange_[row] = scheduled_exchange_cycles(target_, topology_, gemm_plan(op, plan, input, target_.ipu21.amp_columns));
+        known_[row] = scheduled;
+        return exchange_[row] != plan.exchange_cycles;
+    }
+
+private:
+    static constexpr std::uint8_t unknown = 0;
+    static constexpr std::uint8_t scheduled = 1;
+    const Tasks& tasks_;
+    const Target& target_;
+    Topology topology_;
+    std::vector<std::uint64_t> exchange_;
+    std::vector<std::uint8_t> known_;
+};
+
+ScheduleColumns schedule_of(const GraphPlan& plan, const std::vector<std::uint32_t>& row_of, const Tasks& tasks, const Target& target,
+                            ConversionCosts& costs, const PlanCosts& exchanges, Hash128 tasks_hash, std::size_t rank) {
     ScheduleColumns schedule;
     schedule.mode = ScheduleMode::Latency;
     schedule.strategy = rank == 0 ? "least-estimate" : fmt::format("finalist-{}", rank);
-    for (const std::uint32_t row : plan.plan) schedule.plan_choice.push_back(row_of[row]);
-    for (const ChosenConversion& c : plan.conversions) schedule.conversions.push_back({c.operator_index, c.input, c.from, c.to, c.replaces});
+    for (const std::uint32_t row : plan.plan) {
+        schedule.plan_choice.push_back(row_of[row]);
+        schedule.plan_exchange_cycles.push_back(exchanges.exchange_cycles(row_of[row]));
+    }
+    for (const ChosenConversion& c : plan.conversions) {
+        schedule.conversions.push_back({c.operator_index, c.input, c.from, c.to, c.replaces});
+        const std::uint32_t value = tasks.tile_inputs[tasks.tile_operators[c.operator_index].first_input + c.input];
+        schedule.conversion_cycles.push_back(costs.exchange_cycles(value, c.from, c.to));
+    }
     const PlanObjectives& o = plan.objectives;
     schedule.tile_estimate.push_back({o.cycles, o.peak_first + o.resident_first, o.peak_second + o.resident_second,
                                       o.peak_both + o.resident_first + o.resident_second, o.largest, o.row_bytes});
@@ -106,8 +144,8 @@ bool fits_tile(const Target& target, const PlanObjectives& o) {
     return o.peak_first + o.resident_first <= room + behind && o.largest <= std::max(room, behind);
 }
 
-PlanProblem planning_problem(const Tasks& tasks, const Target& target, const std::vector<std::pair<std::string, std::string>>& forbidden,
-                             std::vector<std::uint32_t>& row_of) {
+PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
+                             const std::vector<std::pair<std::string, std::string>>& forbidden, std::vector<std::uint32_t>& row_of) {
     PlanProblem problem;
     for (const TileValue& value : tasks.tile_values) {
         problem.value_producer.push_back(value.producer);
@@ -134,37 +172,65 @@ PlanProblem planning_problem(const Tasks& tasks, const Target& target, const std
     }
     problem.plan_formats.assign(tasks.plan_layouts.begin(), tasks.plan_layouts.end());
     problem.format_family = format_families(tasks);
-    problem.change = [&tasks, &target](std::uint32_t value, std::uint32_t from, std::uint32_t to) {
-        const ConversionCost cost = estimate_conversion(target, shape_of(tasks, value), tasks.tile_layouts[from], tasks.tile_layouts[to]);
-        const bool standard = tasks.tile_layouts[to].memory == static_cast<std::uint32_t>(TileMemory::Standard);
-        const std::uint64_t largest = standard ? shard_bytes(tasks.tile_layouts[to], shape_of(tasks, value)) : 0;
-        return FormatChange{cost.total(), cost.row_bytes, {}, largest, tasks.tile_layouts[from].elem_bytes == tasks.tile_layouts[to].elem_bytes};
-    };
+    problem.change = [costs](std::uint32_t value, std::uint32_t from, std::uint32_t to) { return costs->change(value, from, to); };
     problem.bytes = [&tasks](std::uint32_t value, std::uint32_t format) {
         const TileLayout& layout = tasks.tile_layouts[format];
-        const std::uint64_t bytes = shard_bytes(layout, shape_of(tasks, value));
+        const std::uint64_t bytes = shard_bytes(layout, matrix_shape(tasks, value));
         return layout.memory == static_cast<std::uint32_t>(TileMemory::Standard) ? MemoryBytes{bytes, 0} : MemoryBytes{0, bytes};
     };
     return problem;
 }
 
+namespace {
+
+/// Plans until the best choices rest on scheduled exchanges only, or no more rounds are left.
+std::vector<GraphPlan> plan_and_refine(const Tasks& tasks, const Target& target, PlanProblem& problem, const std::vector<std::uint32_t>& row_of,
+                                       ConversionCosts& conversions, PlanCosts& exchanges, const PlanningOptions& options, PlannerCounts& found) {
+    constexpr std::size_t refined_plans = 16;   // more at a time need fewer rounds
+    PlannerOptions wide = options.planner;
+    wide.finalists = std::max(wide.finalists, options.refinements == 0 ? 0 : refined_plans);
+    std::vector<GraphPlan> plans;
+    for (std::uint32_t round = 0;; ++round) {
+        plans = plan_graph(problem, [&](const PlanObjectives& o) { return fits_tile(target, o); }, wide, &found);
+        if (round == options.refinements) break;
+        bool fresh = false;
+        for (const GraphPlan& plan : plans) {
+            for (const ChosenConversion& c : plan.conversions) {
+                const std::uint32_t value = tasks.tile_inputs[tasks.tile_operators[c.operator_index].first_input + c.input];
+                fresh = conversions.schedule(value, c.from, c.to) || fresh;
+            }
+            for (std::uint32_t op = 0; op < plan.plan.size(); ++op) {
+                fresh = exchanges.schedule(op, row_of[plan.plan[op]]) || fresh;
+                problem.plans[plan.plan[op]].cycles = exchanges.cycles(row_of[plan.plan[op]]);
+            }
+        }
+        if (!fresh) break;
+    }
+    if (plans.size() > options.planner.finalists) plans.resize(options.planner.finalists);
+    return plans;
+}
+
+}  // namespace
+
 std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& target, const PlanningOptions& options, Hash128 tasks_hash,
                                             PlannerCounts* counts) {
     if (tasks.tile_operators.empty()) refuse("the .tasks holds no operators for tile processors; prepare it for this target");
     std::vector<std::uint32_t> row_of;
-    const PlanProblem problem = planning_problem(tasks, target, options.forbidden, row_of);
+    const auto costs = std::make_shared<ConversionCosts>(tasks, target);
+    PlanProblem problem = planning_problem(tasks, costs, options.forbidden, row_of);
     for (std::uint32_t op = 0; op < problem.operator_count(); ++op) {
         if (problem.first_plan[op] == problem.first_plan[op + 1]) {
             refuse("every plan of operator '{}' is forbidden by constraints", pool_text(tasks.name_pool, tasks.tile_operators[op].name));
         }
     }
     PlannerCounts found;
-    std::vector<GraphPlan> plans = plan_graph(problem, [&](const PlanObjectives& o) { return fits_tile(target, o); }, options.planner, &found);
+    PlanCosts exchanges(tasks, target);
+    std::vector<GraphPlan> plans = plan_and_refine(tasks, target, problem, row_of, *costs, exchanges, options, found);
     if (counts != nullptr) *counts = found;
     if (plans.empty()) refuse_stuck(tasks, target, found);
     break_ties(tasks, row_of, options.tie_percent, plans);
     std::vector<ScheduleColumns> schedules;
-    for (std::size_t i = 0; i < plans.size(); ++i) schedules.push_back(schedule_of(plans[i], row_of, target, tasks_hash, i));
+    for (std::size_t i = 0; i < plans.size(); ++i) schedules.push_back(schedule_of(plans[i], row_of, tasks, target, *costs, exchanges, tasks_hash, i));
     return schedules;
 }
 

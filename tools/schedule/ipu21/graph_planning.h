@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "artifact/target.h"
 #include "artifact/tasks.h"
 #include "frontier/graph_planner.h"
+#include "schedule/ipu21/conversion_costs.h"
 
 namespace weft::ipu21 {
 
@@ -19,6 +21,9 @@ struct PlanningOptions {
     /// Two finalists whose estimates differ by at most `tie_percent` per cent of the combined expected error are equal; the better known one
     /// comes first.
     std::uint32_t tie_percent = 100;
+    /// How often planning starts again with the finalists' conversions scheduled instead of estimated; it ends before where nothing
+    /// new turns up. 0: estimates only.
+    std::uint32_t refinements = 1;
 };
 
 /// Memory that a choice may use: whether the fullest tile's estimate leaves room for both classes and their boundary.
@@ -26,7 +31,7 @@ struct PlanningOptions {
 
 /// The planning problem of a .tasks; plans that `forbidden` names are left out. `row_of` gets the tile_plans row per plan of
 /// the problem.
-[[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, const Target& target,
+[[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
                                            const std::vector<std::pair<std::string, std::string>>& forbidden,
                                            std::vector<std::uint32_t>& row_of);
 
