@@ -10,9 +10,9 @@ template <>
 void validate<Schedule>(const Schedule& schedule, std::string_view file) {
     const Validator check(file);
     if (schedule.mode > ScheduleMode::Latency) bad_input("{}: unknown mode {}", file, static_cast<int>(schedule.mode));
-    if (schedule.exchange > ExchangePolicy::Woven) bad_input("{}: unknown exchange policy {}", file, static_cast<int>(schedule.exchange));
-    if (schedule.exchange == ExchangePolicy::Woven && schedule.slots_per_round != 1) {
-        bad_input("{}: a woven exchange needs one slot per round, not {}", file, schedule.slots_per_round);
+    if (schedule.exchange > ExchangePolicy::Sided) bad_input("{}: unknown exchange policy {}", file, static_cast<int>(schedule.exchange));
+    if (schedule.exchange != ExchangePolicy::Burst && schedule.slots_per_round != 1) {
+        bad_input("{}: a woven or sided exchange needs one slot per round, not {}", file, schedule.slots_per_round);
     }
     if (schedule.core_first.empty()) bad_input("{}: column 'core_first' is empty", file);
     const std::size_t cores = schedule.core_first.size() - 1;

@@ -181,7 +181,7 @@ TransferTime woven_time(std::uint32_t producer, std::uint32_t consumer) {
 }
 
 TransferTime load_time(const ActorPlan& plan, std::uint32_t consumer) {
-    if (plan.exchange == ExchangePolicy::Burst) return {consumer % plan.slots_per_round, consumer / plan.slots_per_round};
+    if (plan.exchange != ExchangePolicy::Woven) return {consumer % plan.slots_per_round, consumer / plan.slots_per_round};
     if (consumer == 0) bad_input("the schedule's woven exchange has a level 0");
     return {0, consumer - 1};
 }
@@ -201,7 +201,7 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
         }
         for (const std::uint32_t source : producers[input.tensor.index()]) {
             const RowBuffer& output = plan.outputs[source];
-            const TransferTime time = plan.exchange == ExchangePolicy::Burst ? burst_time(output.level, input.level, slots)
+            const TransferTime time = plan.exchange != ExchangePolicy::Woven ? burst_time(output.level, input.level, slots)
                                                                              : woven_time(output.level, input.level);
             const auto made = std::span(plan.spans).subspan(output.first_span, output.span_count);
             for (std::size_t a = 0, b = 0; a < wanted.size() && b < made.size();) {

@@ -31,7 +31,8 @@ Case random_case(Random& random) {
     for (std::uint32_t m = 0; m < count; ++m) {
         const std::uint32_t from = random.below(cores);
         const std::uint32_t to = (from + 1 + random.below(cores - 1)) % cores;
-        result.messages.push_back({CoreId(from), CoreId(to), 4, 4, 20 + random.below(500), random.below(900), 30 + random.below(500)});
+        result.messages.push_back({CoreId(from), CoreId(to), 4, 4, 20 + random.below(500), random.below(900), 30 + random.below(500),
+                                   {no_id, 0}, {0, 0}, {no_id, 0}, {0, 0}, false});
         result.wish.push_back(random.below(20000));
     }
     return result;
@@ -106,4 +107,43 @@ TEST_CASE("two cores that could wait for each other's computation do not after w
     c.wish = {0, 9000};
     const Weave weave = weave_messages(c.cores, c.messages, c.wish, {});
     CHECK(weave.interval_ns < 10000 + 2 * 400);
+}
+
+TEST_CASE("where buffers exist once, a message stands before or behind its data's use at both ends") {
+    Random random(9);
+    int late = 0;
+    int early = 0;
+    for (int round = 0; round < 300; ++round) {
+        Case c = random_case(random);
+        const auto point = [&](const WovenCore& core) -> WeavePoint {
+            if (core.loops.empty()) return {0, 0};
+            const std::uint32_t loop = random.below(static_cast<std::uint32_t>(core.loops.size()));
+            return {loop, random.below(core.loops[loop].trips)};
+        };
+        for (WovenMessage& message : c.messages) {
+            const auto use = [&](CoreId core, WeavePoint& first, WeavePoint& last) {
+                first = point(c.cores[core.index()]);
+                last = point(c.cores[core.index()]);
+                if (last < first) std::swap(first, last);
+            };
+            use(message.from, message.send_first, message.send_last);
+            use(message.to, message.recv_first, message.recv_last);
+            message.may_be_late = random.below(2) == 0;
+        }
+        const Weave weave = weave_messages(c.cores, c.messages, c.wish, {});
+        for (std::uint32_t core = 0; core < c.cores.size(); ++core) {
+            const auto points = points_of(c, weave, core);
+            CHECK(std::is_sorted(points.begin(), points.end()));
+        }
+        for (std::size_t m = 0; m < c.messages.size(); ++m) {
+            const WovenMessage& message = c.messages[m];
+            const bool is_early = weave.send_point[m] <= message.send_first && weave.recv_point[m] <= message.recv_first;
+            const bool is_late = message.may_be_late && weave.send_point[m] >= message.send_last && weave.recv_point[m] >= message.recv_last;
+            CHECK((is_early || is_late));
+            early += is_early ? 1 : 0;
+            late += is_early ? 0 : 1;
+        }
+    }
+    CHECK(early > 100);
+    CHECK(late > 100);
 }

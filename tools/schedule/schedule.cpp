@@ -179,9 +179,13 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         return list.take();
     }
     const Pipelining burst = burst_pipelining(tasks, options);
-    list.add_packed("ordered-or-filling", burst, pack_ordered_or_filling);
-    list.add_packed("filling", burst, pack_filling);
+    Pipelining sided = burst;
+    if (burst.slots_per_round == 1) sided.exchange = ExchangePolicy::Sided;
+    list.add_packed("ordered-or-filling", sided, pack_ordered_or_filling);
+    list.add_packed("filling", sided, pack_filling);
     if (const auto woven = woven_pipelining(tasks, options)) list.add_packed("filling-woven", *woven, pack_filling);
+    // Messages among the computation help where cores wait for each other, not where the global memory is what they wait for.
+    if (burst.slots_per_round == 1) list.add_packed("ordered-or-filling-burst", burst, pack_ordered_or_filling);
     // Where none fits, inferences overlap less and less: fewer rounds need fewer delay buffers.
     ScheduleOptions shallower = options;
     for (shallower.stages = burst.stage_count; !list.any_fits(); shallower.stages = ceil_divide(shallower.stages, 2U)) {

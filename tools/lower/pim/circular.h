@@ -16,10 +16,11 @@ namespace weft::lower_pim {
     return message.is_load() ? recv_ns(message) : message.request_ns + message.permission_ns + message.read_ns;
 }
 
-/// A start for every message in a round of `interval_ns`, such that no core has two at once or during its fixed work at the start of the
-/// round, and the memory serves one load at a time; where that is impossible, the interval itself. Messages of the cores that communicate most come first; each takes the place that
-/// cuts least of its cores' free time into pieces that are too short for one of the core's repetitions. O(M * N) for N messages on a core.
-[[nodiscard]] std::vector<std::int64_t> circular_starts(std::span<const WovenCore> cores, std::span<const WovenMessage> messages,
-                                                        std::int64_t interval_ns);
+/// Times for all messages in a round of `interval_ns`, such that no core has two at once or during its fixed work at the start of the
+/// round, the memory serves one load at a time, and no core computes further than a message's side allows (where a core has time to spare, its
+/// computation is spread over the round). Where there is none: the interval itself, or the start of the round if the message must not be
+/// late. Messages that have to come early go first, then those of the cores that communicate most; each takes the place that cuts least of its
+/// cores' free time into pieces that are too short for one of the core's repetitions. O(M * N) for N messages on a core.
+[[nodiscard]] Wishes circular_places(std::span<const WovenCore> cores, std::span<const WovenMessage> messages, std::int64_t interval_ns);
 
 }  // namespace weft::lower_pim

@@ -3,6 +3,8 @@
 #include "base/checked.h"
 #include "lower/pim/core_work.h"
 #include "lower/pim/exchange.h"
+#include "lower/pim/touch.h"
+#include "pim/kernel.h"
 
 namespace weft::lower_pim {
 namespace {
@@ -35,11 +37,11 @@ public:
         for (std::uint32_t t = 0; t < plan_.transfers.size(); ++t) {
             if (is_message(plan_.transfers[t])) by_slot[plan_.transfers[t].slot].push_back(t);
         }
-        if (plan_.exchange == ExchangePolicy::Woven) {
-            weave(by_slot[0]);
-        } else {
+        if (plan_.exchange == ExchangePolicy::Burst) {
             burst(by_slot);
             place_loads();
+        } else {
+            weave(by_slot[0]);
         }
     }
 
@@ -123,6 +125,34 @@ private:
         return load;
     }
 
+    /// Buffers that exist once: when computation touches what a message moves. What passes a delay buffer arrives there between two rounds'
+    /// handing on, whatever the computation does, but has to leave early: late, it would be a round too new. So would a load.
+    void set_touches(std::span<const std::uint32_t> transfers, std::span<WovenMessage> messages) const {
+        std::vector<TouchIndex> cores;
+        for (std::uint32_t c = 0; c < target_.core_count; ++c) cores.emplace_back(work_.at(CoreId(c), 0).operations, work_.groups[c]);
+        for (std::size_t i = 0; i < transfers.size(); ++i) {
+            const Transfer& transfer = plan_.transfers[transfers[i]];
+            const TaskTensor& tensor = tasks_.tensors[plan_.inputs[transfer.target].tensor.index()];
+            const auto elems = static_cast<std::int32_t>(transfer_elems(tasks_, plan_, transfer));
+            const auto touch = [&](CoreId core, RowAddress rows) {
+                return cores[core.index()].of(position_address(rows, tensor, transfer.span.first), elems);
+            };
+            const bool delayed = transfer.delays != 0;
+            const Touch arrival = delayed ? Touch{{no_id, 0}, {0, 0}} : touch(to(transfer), memory_.inputs[transfer.target]);
+            WovenMessage& message = messages[i];
+            if (message.is_load()) {
+                message.send_first = arrival.first;
+                continue;
+            }
+            const Touch departure = touch(from(transfer), memory_.outputs[transfer.source]);
+            message.recv_first = arrival.first;
+            message.recv_last = arrival.last;
+            message.send_first = departure.first;
+            message.send_last = departure.last;
+            message.may_be_late = !delayed;
+        }
+    }
+
     void weave(std::span<const std::uint32_t> transfers) {
         std::vector<WovenCore> cores(target_.core_count);
         for (std::uint32_t c = 0; c < target_.core_count; ++c) {
@@ -149,6 +179,7 @@ private:
             messages.push_back(woven_load(plan_.transfers[all[i]]));
             wish.push_back(multiply_divide(end, static_cast<std::int64_t>(i - transfers.size()), static_cast<std::int64_t>(all.size() - transfers.size())));
         }
+        if (plan_.exchange == ExchangePolicy::Sided) set_touches(all, messages);
         const Weave woven = weave_messages(cores, messages, wish, {});
         for (const std::uint32_t index : woven.order) {
             const Transfer& transfer = plan_.transfers[all[index]];

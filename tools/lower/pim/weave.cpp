@@ -1,6 +1,7 @@
 #include "lower/pim/weave.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/checked.h"
@@ -14,21 +15,27 @@ class LoopCursor {
 public:
     explicit LoopCursor(const WovenCore& core) : core_(&core) {}
 
-    /// Whole repetitions, as many as fit `span_ns`; returns what they take.
-    std::int64_t advance(std::int64_t span_ns) {
+    /// Whole repetitions, as many as fit `span_ns`, but not beyond `limit`; returns what they take.
+    std::int64_t advance(std::int64_t span_ns, WeavePoint limit) {
         std::int64_t passed = 0;
-        while (point_.loop < core_->loops.size()) {
+        while (point_.loop < core_->loops.size() && point_ < limit) {
             const WovenLoop& loop = core_->loops[point_.loop];
-            const std::uint32_t left = loop.trips - point_.trip;
+            const std::uint32_t left = (point_.loop == limit.loop ? limit.trip : loop.trips) - point_.trip;
             const std::int64_t fitting = loop.trip_ns == 0 ? left : std::max<std::int64_t>(0, span_ns - passed) / loop.trip_ns;
             if (fitting < left) {
                 point_.trip += static_cast<std::uint32_t>(fitting);
                 return passed + fitting * loop.trip_ns;
             }
             passed += left * loop.trip_ns;
-            point_ = {point_.loop + 1, 0};
+            point_ = point_.loop == limit.loop ? limit : WeavePoint{point_.loop + 1, 0};
         }
         return passed;
+    }
+
+    /// Computation up to `point`, if that is not behind already; returns what it takes.
+    std::int64_t reach(WeavePoint point) {
+        constexpr std::int64_t ever = std::numeric_limits<std::int64_t>::max() / 4;
+        return point_ < point ? advance(ever, point) : 0;
     }
 
     [[nodiscard]] WeavePoint point() const { return point_; }
@@ -50,6 +57,7 @@ struct Attempt {
     std::vector<std::int64_t> send_lead_ns;
     std::vector<std::int64_t> recv_lead_ns;
     std::vector<std::int64_t> tail_ns;       // per core: computation after its last message
+    bool legal = true;                       // false where a message would have to stand behind a point that another must precede
 };
 
 class Weaver {
@@ -67,30 +75,75 @@ public:
     }
 
     Weave run(std::span<const std::int64_t> start_ns) {
-        std::vector<std::int64_t> wish(start_ns.begin(), start_ns.end());
-        const std::int64_t span = wish.empty() ? 0 : *std::max_element(wish.begin(), wish.end());
-        attempt(wish, std::max(busiest_ns_, span));
+        Wishes wishes{{start_ns.begin(), start_ns.end()}, std::vector<char>(messages_.size(), 0)};
+        const std::int64_t span = start_ns.empty() ? 0 : *std::max_element(start_ns.begin(), start_ns.end());
+        if (has_sides()) {
+            // All at the start of the round.
+            set_start_limits();
+            for (std::size_t m = 0; m < messages_.size(); ++m) {
+                if (messages_[m].is_load()) wishes.start_ns[m] += span;
+            }
+            attempt(wishes, std::max(busiest_ns_, span), false);
+        } else {
+            attempt(wishes, std::max(busiest_ns_, span));
+        }
         std::vector<std::int64_t> met = met_;
         // Places without conflict in rounds that leave one percent more and more time.
         for (unsigned percent = 0; percent < options_.circular_steps; ++percent) {
             const std::int64_t interval = busiest_ns_ + busiest_ns_ / 100 * percent;
             if (percent != 0 && interval >= best_.interval_ns) break;
-            if (attempt(circular_starts(cores_, messages_, interval), interval)) met = met_;
+            if (attempt(circular_places(cores_, messages_, interval), interval)) met = met_;
         }
+        if (has_sides()) return best_;
         // Where the messages of the best attempt so far really met, in a round as short as the busiest core allows.
         for (unsigned iteration = 0; iteration < options_.iterations; ++iteration) {
             const std::int64_t interval = std::max<std::int64_t>(1, last_interval_ns_);
-            for (std::size_t m = 0; m < met.size(); ++m) wish[m] = multiply_divide(met[m] % interval, std::max<std::int64_t>(1, busiest_ns_), interval);
-            attempt(wish, busiest_ns_);
+            for (std::size_t m = 0; m < met.size(); ++m) {
+                wishes.start_ns[m] = multiply_divide(met[m] % interval, std::max<std::int64_t>(1, busiest_ns_), interval);
+            }
+            attempt(wishes, busiest_ns_);
             met = met_;
         }
         return best_;
     }
 
 private:
+    [[nodiscard]] bool has_sides() const {
+        return std::any_of(messages_.begin(), messages_.end(), [](const WovenMessage& message) {
+            return message.send_first.loop != no_id || message.recv_first.loop != no_id;
+        });
+    }
+
+    /// Messages at the start of the round, loads anywhere before they are needed.
+    void set_start_limits() {
+        send_limit_.assign(messages_.size(), {0, 0});
+        recv_limit_.assign(messages_.size(), {0, 0});
+        for (std::size_t m = 0; m < messages_.size(); ++m) {
+            if (messages_[m].is_load()) send_limit_[m] = messages_[m].send_first;
+        }
+    }
+
+    /// For each end of each message the point that its core must not pass before it: the first touch of it and the early ones behind it.
+    void set_limits(std::span<const std::uint32_t> order, std::span<const char> late) {
+        send_limit_.resize(messages_.size());
+        recv_limit_.resize(messages_.size());
+        core_limit_.assign(cores_.size(), {no_id, 0});
+        for (auto m = order.rbegin(); m != order.rend(); ++m) {
+            const WovenMessage& message = messages_[*m];
+            WeavePoint& from = core_limit_[message.from.index()];
+            if (late[*m] == 0) from = std::min(from, message.send_first);
+            send_limit_[*m] = from;
+            if (message.is_load()) continue;
+            WeavePoint& to = core_limit_[message.to.index()];
+            if (late[*m] == 0) to = std::min(to, message.recv_first);
+            recv_limit_[*m] = to;
+        }
+    }
+
     /// Weave and play; true where it is the best so far.
-    bool attempt(std::span<const std::int64_t> wish, std::int64_t interval_ns) {
-        Attempt trial = weave(wish, interval_ns);
+    bool attempt(const Wishes& wishes, std::int64_t interval_ns, bool by_sides = true) {
+        Attempt trial = weave(wishes, interval_ns, by_sides);
+        if (!trial.legal) return false;
         trial.weave.interval_ns = play(trial, met_);
         last_interval_ns_ = trial.weave.interval_ns;
         const bool better = best_.interval_ns == 0 || trial.weave.interval_ns < best_.interval_ns;
@@ -101,12 +154,12 @@ private:
     /// Each core, in the order of the wishes: computation, then the message. A core paces its computation such that it would end with the
     /// round: what it does not need of the time stands before every message and absorbs that computation consists of whole
     /// repetitions. Rather too early than too late, because the late end keeps the other one waiting.
-    Attempt weave(std::span<const std::int64_t> wish, std::int64_t interval_ns) {
+    Attempt weave(const Wishes& wishes, std::int64_t interval_ns, bool by_sides) {
         Attempt attempt;
-        attempt.weave.order.resize(messages_.size());
-        std::iota(attempt.weave.order.begin(), attempt.weave.order.end(), 0U);
-        std::stable_sort(attempt.weave.order.begin(), attempt.weave.order.end(),
-                         [&](std::uint32_t a, std::uint32_t b) { return wish[a] < wish[b]; });
+        std::vector<std::uint32_t>& order = attempt.weave.order;
+        order.resize(messages_.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return wishes.start_ns[a] < wishes.start_ns[b]; });
         attempt.weave.send_point.resize(messages_.size());
         attempt.weave.recv_point.resize(messages_.size());
         attempt.send_lead_ns.resize(messages_.size());
@@ -119,21 +172,29 @@ private:
             clock.push_back(core.fixed_ns);
         }
         attempt.tail_ns = compute_ns_;
-        const auto place = [&](std::uint32_t core, std::int64_t when, std::int64_t cost, std::int64_t& lead, WeavePoint& point) {
+        if (by_sides) set_limits(order, wishes.late);
+        const auto place = [&](std::uint32_t core, std::int64_t when, std::int64_t cost, WeavePoint from, WeavePoint limit) {
             const std::int64_t room = std::max(compute_ns_[core], interval_ns - cores_[core].fixed_ns - exchange_ns_[core]);
             const std::int64_t before = std::max<std::int64_t>(0, when - cores_[core].fixed_ns - exchanged[core]);
             const std::int64_t done = compute_ns_[core] - attempt.tail_ns[core];
             const std::int64_t paced = multiply_divide(before, compute_ns_[core], std::max<std::int64_t>(1, room)) - done;
-            lead = cursors[core].advance(std::min(paced, when - clock[core]));
+            attempt.legal = attempt.legal && from <= limit;
+            const std::int64_t lead = cursors[core].advance(std::min(paced, when - clock[core]), limit) + cursors[core].reach(std::min(from, limit));
+            attempt.legal = attempt.legal && cursors[core].point() <= limit;
             attempt.tail_ns[core] -= lead;
-            point = cursors[core].point();
             exchanged[core] += cost;
             clock[core] = std::max(clock[core] + lead, when) + cost;
+            return lead;
         };
-        for (const std::uint32_t m : attempt.weave.order) {
+        for (const std::uint32_t m : order) {
             const WovenMessage& message = messages_[m];
-            place(message.from.value, wish[m], send_ns(message), attempt.send_lead_ns[m], attempt.weave.send_point[m]);
-            if (!message.is_load()) place(message.to.value, wish[m], recv_ns(message), attempt.recv_lead_ns[m], attempt.weave.recv_point[m]);
+            const bool late = wishes.late[m] != 0;
+            const std::int64_t when = wishes.start_ns[m];
+            attempt.send_lead_ns[m] = place(message.from.value, when, send_ns(message), late ? message.send_last : WeavePoint{}, send_limit_[m]);
+            attempt.weave.send_point[m] = cursors[message.from.index()].point();
+            if (message.is_load()) continue;
+            attempt.recv_lead_ns[m] = place(message.to.value, when, recv_ns(message), late ? message.recv_last : WeavePoint{}, recv_limit_[m]);
+            attempt.weave.recv_point[m] = cursors[message.to.index()].point();
         }
         return attempt;
     }
@@ -189,6 +250,9 @@ private:
     WeaveOptions options_;
     std::vector<std::int64_t> compute_ns_;   // per core
     std::vector<std::int64_t> exchange_ns_;  // per core: its ends of all messages
+    std::vector<WeavePoint> send_limit_;     // per message, see set_limits
+    std::vector<WeavePoint> recv_limit_;
+    std::vector<WeavePoint> core_limit_;
     std::vector<std::int64_t> met_;          // per message: when it met in the last attempt
     std::int64_t busiest_ns_ = 0;
     std::int64_t last_interval_ns_ = 0;

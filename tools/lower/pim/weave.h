@@ -8,6 +8,13 @@
 
 namespace weft::lower_pim {
 
+/// A point between two repetitions: before repetition `trip` of loop `loop` (loop count: the end).
+struct WeavePoint {
+    std::uint32_t loop = 0;
+    std::uint32_t trip = 0;
+    auto operator<=>(const WeavePoint&) const = default;
+};
+
 /// A message between two cores as the weave sees it, or a load from global memory; all times in nanoseconds.
 struct WovenMessage {
     CoreId from;
@@ -17,6 +24,13 @@ struct WovenMessage {
     std::int64_t read_ns = 0;        // local read at the sender, issue and retirement included; the memory's service time
     std::int64_t data_ns = 0;        // in the sender's outgoing queue
     std::int64_t write_ns = 0;       // local write at the receiver, issue and retirement included
+    // Where buffers exist once, the message stands before the first point at which a core's computation touches the data, at both ends
+    // (early), or behind the last one, at both ends (late): what one round makes is used in the next either way.
+    WeavePoint send_first = {no_id, 0};
+    WeavePoint send_last = {0, 0};
+    WeavePoint recv_first = {no_id, 0};      // unused in a load, whose only end is the sending one
+    WeavePoint recv_last = {0, 0};
+    bool may_be_late = false;
 
     [[nodiscard]] bool is_load() const { return to.is_none(); }
 };
@@ -33,11 +47,10 @@ struct WovenCore {
     std::vector<WovenLoop> loops;
 };
 
-/// A point between two repetitions: before repetition `trip` of loop `loop` (loop count: the end).
-struct WeavePoint {
-    std::uint32_t loop = 0;
-    std::uint32_t trip = 0;
-    auto operator<=>(const WeavePoint&) const = default;
+/// A wish for every message: a time in the round, and on which side of its data's use it stands.
+struct Wishes {
+    std::vector<std::int64_t> start_ns;
+    std::vector<char> late;
 };
 
 struct Weave {
@@ -55,7 +68,8 @@ struct WeaveOptions {
 
 /// Put messages among the computation so that rounds follow each other fast. `start_ns` is where each message would like to stand in
 /// the first attempt (times within one round); places without conflicts (circular.h) are tried next. Then, repeatedly: play the rounds out,
-/// take the time of each rendezvous modulo the interval, and weave anew with messages at those times. The best attempt is kept. Every core follows the projection of one order, so
+/// take the time of each rendezvous modulo the interval, and weave anew with messages at those times (not where buffers exist once: there
+/// the order must keep to the sides). The best attempt is kept. Every core follows the projection of one order, so
 /// there is no deadlock. Method: docs/lowering.md.
 [[nodiscard]] Weave weave_messages(std::span<const WovenCore> cores, std::span<const WovenMessage> messages,
                                    std::span<const std::int64_t> start_ns, const WeaveOptions& options);
