@@ -279,9 +279,9 @@ TEST_CASE("a second run in other surroundings is compared byte by byte") {
         {"process", "cat \"$1\" > \"$2\"; echo $$ >> \"$2\""},           {"length", "head -c $$ /dev/zero > \"$2\""},
     };
     ::setenv("LC_ALL", "C.UTF-8", 1);
-    for (const auto& [name, body] : unsteady) {
-        CAPTURE(name);
-        const std::string program = bench.script("unsteady", body);
+    for (const auto& entry : unsteady) {
+        CAPTURE(entry.first);
+        const std::string program = bench.script("unsteady", entry.second);
         CHECK(status_of([&] { bench.run(bench.action(program), check); }) == ExitStatus::refused);
     }
     // Arguments of the second run only, as "-j 8" would be.
