@@ -112,6 +112,12 @@ TEST_CASE("programs are known by their build id or contents, and their own libra
     CHECK(before.starts_with("content:"));
     CHECK(cache::program_identity(Algorithm::xxh3_128, bench.script("two", ":")) == before);
     CHECK(cache::program_identity(Algorithm::xxh3_128, bench.script("one", "true")) != before);
+    // A small executable of our own: its build id, the library that it needs, the folders where it looks.
+    std::string elf_text = read_text(WEFT_SOURCE "/tests/fuzz/corpus/store_files/executable").substr(1);
+    const auto elf = cache::read_elf(std::as_bytes(std::span(elf_text.data(), elf_text.size())), "/here");
+    CHECK(elf.build_id == "01020304");
+    CHECK(elf.needed == std::vector<std::string>{"libx.so"});
+    CHECK(elf.folders == std::vector<std::string>{"/here/../lib", "/opt"});
     // Cut anywhere, an executable is read without harm.
     const std::string whole = read_text("/proc/self/exe");
     for (std::size_t size = 0; size < std::min<std::size_t>(whole.size(), 4096); size += 13) {

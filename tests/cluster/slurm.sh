@@ -71,5 +71,10 @@ sums() { (cd "$1" && find cells \( -name 'net*' -o -path '*/net.pimsim/*' -o -pa
 sums "$work/local" > "$work/local.sums"; sums "$work/cluster" > "$work/cluster.sums"
 check "$(wc -l < "$work/local.sums") files of the cells are the same" diff "$work/local.sums" "$work/cluster.sums"
 check "there are many" test "$(sums "$work/cluster" | wc -l)" -gt 1000
+# Single stages sent out by srun.
+mkdir "$work/launched"
+make --no-print-directory -s -j4 -C "$work/launched" -f "$root/pipelines/model.mk" MODEL="$work/local/models/lenet.onnx" CHIP="$root/targets/isaac-168x96.json" BIN="$bin" NAME=net \
+  SCHEDULE_FLAGS='--placement-moves 10' LAUNCHER='srun -Q -n1 -c1' > "$work/launched.txt" 2>&1 || cat "$work/launched.txt"
+check "stages launched by srun make the same program" cmp "$work/local/cells/lenet-isaac-168x96-0/net.prog" "$work/launched/net.prog"
 check "the store is whole" "$bin/weft-cache" --store "$work/cluster/store" --read-only fsck
 exit $failures

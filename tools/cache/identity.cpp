@@ -43,13 +43,6 @@ std::string_view text_at(Bytes bytes, std::uint64_t offset) {
     return {begin, ::strnlen(begin, bytes.size() - offset)};
 }
 
-/// What is needed of a 64-bit ELF file of this machine's byte order; empty where it is none.
-struct Elf {
-    std::string build_id;
-    std::vector<std::string> needed;      ///< names of shared libraries
-    std::vector<std::string> folders;     ///< where it looks for them, beside the system's places
-};
-
 std::string find_build_id(Bytes notes) {
     std::uint64_t offset = 0;
     while (const auto note = at<Elf64_Nhdr>(notes, offset)) {
@@ -65,8 +58,10 @@ std::string find_build_id(Bytes notes) {
     return {};
 }
 
-Elf read_elf(Bytes bytes, const fs::path& origin) {
-    Elf elf;
+}  // namespace
+
+ElfFacts read_elf(Bytes bytes, const fs::path& origin) {
+    ElfFacts elf;
     const auto header = at<Elf64_Ehdr>(bytes, 0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64) return elf;
     std::vector<Elf64_Phdr> loads;
@@ -103,10 +98,12 @@ Elf read_elf(Bytes bytes, const fs::path& origin) {
     return elf;
 }
 
+namespace {
+
 void append_identity(Algorithm algorithm, const fs::path& path, std::set<std::string>& seen, std::string& text) {
     if (!seen.insert(path.string()).second) return;
     const MappedFile file(path);
-    Elf elf = read_elf(file.bytes(), fs::absolute(path).parent_path());
+    ElfFacts elf = read_elf(file.bytes(), fs::absolute(path).parent_path());
     text += elf.build_id.empty() ? "content:" + digest(algorithm, file.bytes()) : "build:" + elf.build_id;
     if (const char* extra = std::getenv("LD_LIBRARY_PATH"); extra != nullptr) {
         for (auto& folder : split_path(extra)) elf.folders.push_back(std::move(folder));
