@@ -95,8 +95,7 @@ private:
 
     /// The longer the windows are, the less their difference says about the mean.
     [[nodiscard]] Picoseconds precision_after(std::uint32_t generations) const {
-        if (generations < budget_.early_generations * 3 / 2) return 1000;
-        return generations < budget_.early_generations * 5 / 2 ? 500 : 250;
+        return generations < budget_.early_generations * 3 / 2 ? 500 : 250;
     }
 
     void take_exact(std::uint32_t group) {

@@ -13,7 +13,7 @@ namespace weft {
 enum class TieOrder : std::uint8_t { Forward, Reverse };
 
 /// How long to look for an exact period before settling for an average. An average needs windows of many lengths to agree:
-/// within one thousandth from `early_generations` on, then one five-hundredth and one part in 250, within one hundredth at the end.
+/// within one part in 500 from `early_generations` on, in 250 half as many later, within one hundredth at the end.
 struct QueueBudget {
     std::uint32_t generations = 64;          ///< at least these, of every core
     std::uint64_t events = 1'000'000;        ///< and at least these events
