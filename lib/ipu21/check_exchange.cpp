@@ -33,7 +33,7 @@ struct Expected {
     std::int64_t end = 0;
 };
 
-Expected expected_timing(const Target& target, const Topology& topology, const Phase& phase, std::size_t row, bool alone) {
+Expected expected_timing(const Target& target, const Topology& topology, const Phase& phase, std::size_t row, bool alone, std::uint32_t events) {
     const Transfer& transfer = phase.transfers[row];
     const Ipu21& machine = target.ipu21;
     Expected result;
@@ -46,14 +46,64 @@ Expected expected_timing(const Target& target, const Topology& topology, const P
     }
     if (alone) lead = std::int64_t{machine.dedicated_lead_cycles} - routes[0];
     result.send_begin = std::max<std::int64_t>(lead, 0);
-    result.end = std::max<std::int64_t>(6, result.send_begin + transfer.words);
+    result.end = std::max<std::int64_t>(6, result.send_begin + events);
     for (std::uint32_t i = 0; i < transfer.receiver_count; ++i) {
         const std::int64_t begin = alone ? std::int64_t{machine.dedicated_lead_cycles} : lead + routes[i];
         const std::uint32_t array_row = topology.row(TileId(phase.receivers[transfer.first_receiver + i]));
         result.receive_begin.push_back(begin);
-        result.end = std::max<std::int64_t>(result.end, begin + transfer.words + machine.receive_tail_cycles + machine.row_cycles * array_row);
+        result.end = std::max<std::int64_t>(result.end, begin + events + machine.receive_tail_cycles + machine.row_cycles * array_row);
     }
     return result;
+}
+
+/// Why a transfer may not take the 64-bit form; empty where it may.
+std::string pair_fault(const Target& target, const Phase& phase, std::uint32_t tile_count, std::size_t row) {
+    const Transfer& transfer = phase.transfers[row];
+    const auto complain = [&](std::string_view what) { return fmt::format("transfer {} is 64 bits wide: {}", row, what); };
+    if (!phase.placed()) return complain("there are no addresses yet");
+    if (transfer.words < target.ipu21.paired_min_words || transfer.words % 2 != 0) return complain("its words");
+    const std::uint32_t partner = transfer.source ^ 1U;
+    if (partner >= tile_count) return complain("its sender has no partner");
+    std::map<std::uint32_t, std::uint32_t> address_of;
+    for (std::uint32_t i = 0; i < transfer.receiver_count; ++i) {
+        address_of[phase.receivers[transfer.first_receiver + i]] = phase.receiver_address[transfer.first_receiver + i];
+    }
+    if (address_of.count(partner) != 0) return complain("its sender's partner receives");
+    if (phase.source_address[row] % 8 != 0) return complain("its source address");
+    for (const auto& [tile, address] : address_of) {
+        const auto other = address_of.find(tile ^ 1U);
+        if (other == address_of.end() || other->second != address || address % 8 != 0) return complain(fmt::format("the pair of tile {}", tile));
+    }
+    return {};
+}
+
+/// One tile's stream in time and memory.
+struct ElementAccess {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint32_t transfer;
+};
+
+/// A tile that sends from an element while it receives into it; every pair, the obvious way.
+std::string element_fault(const Ipu21& machine, const std::vector<std::vector<ElementAccess>>& reads, const std::vector<std::vector<ElementAccess>>& writes) {
+    const auto element = [&](std::uint64_t at) {
+        return at < machine.interleaved_begin ? (at - machine.memory_begin) / machine.element_bytes
+                                              : 1000 + (at - machine.interleaved_begin) / machine.interleaved_element_bytes;
+    };
+    for (std::size_t tile = 0; tile < reads.size(); ++tile) {
+        for (const ElementAccess& read : reads[tile]) {
+            for (const ElementAccess& write : writes[tile]) {
+                const bool together = read.begin < write.end && write.begin < read.end;
+                const bool shared = element(read.address) <= element(write.address + write.bytes - 1) && element(write.address) <= element(read.address + read.bytes - 1);
+                if (together && shared) {
+                    return fmt::format("tile {} sends transfer {} from the memory element into which it receives transfer {}", tile, read.transfer, write.transfer);
+                }
+            }
+        }
+    }
+    return {};
 }
 
 std::string check_hazards(const Phase& phase, const PhaseSchedule& schedule) {
@@ -99,23 +149,35 @@ std::string find_fault(const Target& target, const Topology& topology, const Pha
     }
     std::vector<std::vector<Interval>> sends(topology.tile_count());
     std::vector<std::vector<Interval>> receives(topology.tile_count());
+    std::vector<std::vector<ElementAccess>> reads(topology.tile_count());
+    std::vector<std::vector<ElementAccess>> writes(topology.tile_count());
     std::vector<std::uint64_t> words(topology.tile_count(), 0);
     std::uint64_t horizon = 0;
     for (std::uint32_t row = 0; row < phase.transfers.size(); ++row) {
         const Transfer& transfer = phase.transfers[row];
         const TransferTime& time = schedule.times[row];
         const bool alone = transfer.receiver_count == 1 && receive_count[phase.receivers[transfer.first_receiver]] == 1;
-        const Expected expected = expected_timing(target, topology, phase, row, alone);
+        if (time.paired) {
+            if (exclusive) return fmt::format("transfer {} is 64 bits wide under the exclusive discipline", row);
+            if (std::string fault = pair_fault(target, phase, topology.tile_count(), row); !fault.empty()) return fault;
+        }
+        const std::uint32_t events = time.paired ? transfer.words / 2 : transfer.words;
+        const Expected expected = expected_timing(target, topology, phase, row, alone, events);
         if (time.end != time.start + static_cast<std::uint64_t>(expected.end)) {
             return fmt::format("transfer {} lasts {} cycles instead of {}", row, time.end - time.start, expected.end);
         }
         horizon = std::max(horizon, time.end);
-        words[transfer.source] += transfer.words;
+        words[transfer.source] += events;
         if (exclusive) {
             sends[transfer.source].push_back({time.start, time.end + 1, row});
         } else {
             const std::uint64_t begin = time.start + static_cast<std::uint64_t>(expected.send_begin);
-            sends[transfer.source].push_back({begin, begin + transfer.words + 1, row});
+            sends[transfer.source].push_back({begin, begin + events + 1, row});
+            if (phase.placed()) reads[transfer.source].push_back({begin, begin + events + 1, phase.source_address[row], 4ULL * transfer.words, row});
+            if (time.paired) {
+                sends[transfer.source ^ 1U].push_back({begin, begin + events + 1, row});
+                receives[transfer.source ^ 1U].push_back({begin, begin + events + 1, row});
+            }
         }
         for (std::uint32_t i = 0; i < transfer.receiver_count; ++i) {
             const std::uint32_t tile = phase.receivers[transfer.first_receiver + i];
@@ -124,7 +186,10 @@ std::string find_fault(const Target& target, const Topology& topology, const Pha
                 words[tile] += transfer.words;
                 sends[tile].push_back({time.start, time.end + 1, row});
             } else {
-                receives[tile].push_back({begin, begin + transfer.words + 1, row});
+                receives[tile].push_back({begin, begin + events + 1, row});
+                if (phase.placed()) {
+                    writes[tile].push_back({begin, begin + events + 1, phase.receiver_address[transfer.first_receiver + i], 4ULL * transfer.words, row});
+                }
             }
         }
     }
@@ -134,6 +199,7 @@ std::string find_fault(const Target& target, const Topology& topology, const Pha
     }
     if (std::string fault = overlap(sends, exclusive ? "takes part" : "sends"); !fault.empty()) return fault;
     if (std::string fault = overlap(receives, "receives"); !fault.empty()) return fault;
+    if (std::string fault = element_fault(target.ipu21, reads, writes); !fault.empty()) return fault;
     return check_hazards(phase, schedule);
 }
 

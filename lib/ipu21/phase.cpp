@@ -133,6 +133,42 @@ std::vector<std::uint8_t> dedicated_transfers(const Phase& phase, std::uint32_t 
     return dedicated;
 }
 
+std::vector<std::uint8_t> paired_transfers(const Target& target, const Topology& topology, const Phase& phase) {
+    std::vector<std::uint8_t> result(phase.transfers.size(), 0);
+    if (!phase.placed()) return result;
+    constexpr std::uint32_t alignment = 8;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;   // receiver, address
+    for (std::size_t row = 0; row < phase.transfers.size(); ++row) {
+        const Transfer& transfer = phase.transfers[row];
+        const TileId partner = topology.partner(TileId(transfer.source));
+        if (transfer.words < target.ipu21.paired_min_words || transfer.words % 2 != 0 || transfer.receiver_count % 2 != 0 ||
+            phase.source_address[row] % alignment != 0 || partner.is_none()) {
+            continue;
+        }
+        ends.clear();
+        for (std::uint32_t i = 0; i < transfer.receiver_count; ++i) {
+            ends.emplace_back(phase.receivers[transfer.first_receiver + i], phase.receiver_address[transfer.first_receiver + i]);
+        }
+        std::ranges::sort(ends);
+        bool legal = true;
+        for (std::size_t i = 0; i < ends.size() && legal; i += 2) {
+            legal = ends[i].first % 2 == 0 && ends[i + 1].first == ends[i].first + 1 && ends[i].second == ends[i + 1].second &&
+                    ends[i].second % alignment == 0 && ends[i].first != partner.value && ends[i + 1].first != partner.value;
+        }
+        result[row] = legal ? 1 : 0;
+    }
+    return result;
+}
+
+ElementRange elements_of(const Ipu21& machine, std::uint32_t address, std::uint64_t bytes) {
+    constexpr std::uint32_t second_region = 1U << 16U;
+    const auto element = [&](std::uint64_t at) {
+        return at >= machine.interleaved_begin ? second_region + static_cast<std::uint32_t>((at - machine.interleaved_begin) / machine.interleaved_element_bytes)
+                                               : static_cast<std::uint32_t>((at - std::min<std::uint64_t>(at, machine.memory_begin)) / machine.element_bytes);
+    };
+    return {element(address), element(address + (bytes == 0 ? 0 : bytes - 1))};
+}
+
 std::vector<Hazard> hazards_of(const Phase& phase, std::uint32_t tile_count) {
     struct Access {
         std::uint64_t begin;
@@ -173,13 +209,16 @@ std::uint64_t lower_bound_cycles(const Target& target, const Topology& topology,
     std::vector<std::uint64_t> sent(topology.tile_count(), 0);
     std::vector<std::uint64_t> received(topology.tile_count(), 0);
     const std::vector<std::uint8_t> dedicated = dedicated_transfers(phase, topology.tile_count());
+    const std::vector<std::uint8_t> paired = paired_transfers(target, topology, phase);
     std::uint64_t bound = 0;
     for (std::size_t row = 0; row < phase.transfers.size(); ++row) {
         const Transfer& transfer = phase.transfers[row];
-        sent[transfer.source] += transfer.words;
-        for (const std::uint32_t tile : phase.receivers_of(transfer)) received[tile] += transfer.words;
+        const bool wide = paired[row] != 0 && discipline == ExchangeDiscipline::FullDuplex;
+        const std::uint32_t events = wide ? transfer.words / 2 : transfer.words;
+        sent[transfer.source] += events;
+        for (const std::uint32_t tile : phase.receivers_of(transfer)) received[tile] += events;
         const TransferTiming timing = transfer_timing(target, topology, TileId(transfer.source), phase.receivers_of(transfer),
-                                                      transfer.words, dedicated[row] != 0);
+                                                      events, dedicated[row] != 0);
         bound = std::max<std::uint64_t>(bound, timing.end);
     }
     for (std::size_t tile = 0; tile < sent.size(); ++tile) {

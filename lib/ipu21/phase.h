@@ -65,6 +65,7 @@ struct TransferTime {
     std::uint64_t start = 0;   ///< schedule offset in the phase
     std::uint64_t end = 0;     ///< last row's end
     std::uint32_t slot = 0;    ///< colour under the exclusive discipline; 0 under full duplex
+    bool paired = false;       ///< full duplex: two words a cycle, the sender's partner reserved
     bool operator==(const TransferTime&) const = default;
 };
 
@@ -79,11 +80,26 @@ struct PhaseSchedule {
 [[nodiscard]] PhaseSchedule schedule_exclusive(const Target& target, const Topology& topology, const Phase& phase);
 
 /// One send stream and one receive stream per tile. List scheduling by remaining pressure, or in the order of the
-/// exclusive schedule where that ends earlier, so that full duplex is never slower than exclusive.
+/// exclusive schedule where that ends earlier, so that full duplex is never slower than exclusive. In a placed phase a tile does not
+/// send from a memory element while it receives into it, and transfers may take the 64-bit form where that ends earlier.
 [[nodiscard]] PhaseSchedule schedule_full_duplex(const Target& target, const Topology& topology, const Phase& phase);
 
 /// By the target's discipline.
 [[nodiscard]] PhaseSchedule schedule_phase(const Target& target, const Topology& topology, const Phase& phase);
+
+/// Per transfer of a placed phase: whether the 64-bit form is legal. At least the target's least words, an even number of them, both
+/// ends at multiples of 8 bytes, receivers that are whole physical pairs with one address each, and a sender whose partner
+/// exists and is none of them. None before placement.
+[[nodiscard]] std::vector<std::uint8_t> paired_transfers(const Target& target, const Topology& topology, const Phase& phase);
+
+/// Memory elements that `bytes` from `address` on lie in, as numbers that never collide between the two regions; what two accesses of
+/// one cycle must not share.
+struct ElementRange {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    [[nodiscard]] bool meets(const ElementRange& other) const { return first <= other.last && other.first <= last; }
+};
+[[nodiscard]] ElementRange elements_of(const Ipu21& machine, std::uint32_t address, std::uint64_t bytes);
 
 /// Pairs (before, after) of transfers whose memory overlaps in a tile and that are not both reads; empty before placement.
 struct Hazard {

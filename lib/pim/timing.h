@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "artifact/program.h"
 #include "artifact/target.h"
 #include "base/id.h"
+#include "kernels/kernel_table.h"
 #include "pim/costs.h"
 
 namespace weft {
@@ -14,7 +16,9 @@ namespace weft {
 /// bytes and elements of the simulator's projection (8-bit activations: one byte an element).
 class PimTiming {
 public:
-    explicit PimTiming(const Target& target);
+    /// `measured` (may be null, must outlive the object): matrix and vector instructions and copies that it has, or can interpolate,
+    /// take its nanoseconds; everything else the model's.
+    explicit PimTiming(const Target& target, const KernelTable* measured = nullptr);
 
     /// sldi, setbw and the other instructions that never enter the reorder buffer: one period.
     [[nodiscard]] std::int64_t scalar_ns() const;
@@ -41,8 +45,19 @@ public:
     /// The parts in picoseconds, for who needs more than uncongested instructions.
     [[nodiscard]] const PimCosts& costs() const { return costs_; }
 
+    /// The model's nanoseconds for a record's key; nothing where it knows no such kernel.
+    [[nodiscard]] std::optional<std::int64_t> analytical_ns(const KernelKey& key) const;
+
 private:
+    [[nodiscard]] std::int64_t measured_or(const KernelKey& key, std::int64_t modelled) const;
+
     PimCosts costs_;
+    const KernelTable* measured_;
 };
+
+/// Keys of measured instructions: "mvmul" by crossbars, "vector" [op=...] by elements, "copy" by bytes.
+[[nodiscard]] KernelKey mvmul_key(std::uint64_t crossbars);
+[[nodiscard]] KernelKey vector_key(Opcode op, std::uint64_t elements);
+[[nodiscard]] KernelKey copy_key(std::uint64_t bytes);
 
 }  // namespace weft

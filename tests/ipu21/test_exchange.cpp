@@ -193,3 +193,111 @@ TEST_CASE("tiles that both send and receive decide the slots: chains and pairs b
     CHECK(counters.pair_receive_words == 2000);
     CHECK(counters.pairs_unrelated_payload == 2);
 }
+
+namespace {
+
+/// `words` from tile 2p to the pairs `to`, everything well aligned; read and written elements differ.
+void add_paired(Phase& phase, std::uint32_t source, const std::vector<std::uint32_t>& pairs, std::uint32_t words, std::uint32_t address = 0xA0000) {
+    const auto first = static_cast<std::uint32_t>(phase.receivers.size());
+    for (const std::uint32_t pair : pairs) {
+        for (const std::uint32_t tile : {2 * pair, 2 * pair + 1}) {
+            phase.receivers.push_back(tile);
+            phase.receiver_address.push_back(address);
+        }
+    }
+    phase.transfers.push_back({source, first, static_cast<std::uint32_t>(2 * pairs.size()), words});
+    phase.source_address.push_back(0x80000);
+}
+
+}  // namespace
+
+TEST_CASE("the 64-bit form halves a phase whose senders and partners receive nothing; each of its conditions counts") {
+    const TargetColumns columns = test::c600(ExchangeDiscipline::FullDuplex);
+    const Target target = view(columns);
+    const Topology topology(target);
+    Phase phase;
+    add_paired(phase, 0, {10, 11, 12}, 4096);
+    add_paired(phase, 2, {20, 21}, 4000);
+    const PhaseSchedule wide = schedule_full_duplex(target, topology, phase);
+    CHECK(find_fault(target, topology, phase, wide, ExchangeDiscipline::FullDuplex) == "");
+    CHECK(wide.times[0].paired);
+    CHECK(wide.cycles < 2048 + 250);
+    CHECK(wide.cycles >= lower_bound_cycles(target, topology, phase, ExchangeDiscipline::FullDuplex));
+    const auto eligible = [&](const auto& change) {
+        Phase other = phase;
+        change(other);
+        return paired_transfers(target, topology, other)[0] != 0;
+    };
+    CHECK(eligible([](Phase&) {}));
+    CHECK(!eligible([](Phase& p) { p.transfers[0].words = 126; }));
+    CHECK(!eligible([](Phase& p) { p.transfers[0].words = 4095; }));
+    CHECK(!eligible([](Phase& p) { p.source_address[0] += 4; }));
+    CHECK(!eligible([](Phase& p) { p.receiver_address[1] += 8; }));
+    CHECK(!eligible([](Phase& p) { p.receiver_address[0] = p.receiver_address[1] = 0xA0004; }));
+    CHECK(!eligible([](Phase& p) { p.receivers[1] = 30; }));
+    CHECK(!eligible([](Phase& p) { p.transfers[0].receiver_count = 1; }));
+    CHECK(!eligible([](Phase& p) { p.transfers[0].source = 21; }));   // its partner, tile 20, receives
+    // The checker knows them too: the same schedule on a phase where the form is not legal.
+    Phase odd = phase;
+    odd.receiver_address[1] += 8;
+    CHECK(find_fault(target, topology, odd, wide, ExchangeDiscipline::FullDuplex) != "");
+}
+
+TEST_CASE("the 64-bit form gains nothing where the reserved partner is itself a receiver: the recorded experiment") {
+    const TargetColumns columns = test::c600(ExchangeDiscipline::FullDuplex);
+    const Target target = view(columns);
+    const Topology topology(target);
+    // 80 rows x 18 columns, rows-fast: groups of 80 neighbours, each owner inside its own group, two panels of 4,096 words.
+    Phase placed;
+    Phase narrow;
+    for (std::uint32_t group = 0; group < 18; ++group) {
+        for (std::uint32_t panel = 0; panel < 2; ++panel) {
+            const std::uint32_t owner = 80 * group + 7;
+            std::vector<std::uint32_t> receivers;
+            for (std::uint32_t tile = 80 * group; tile < 80 * group + 80; ++tile) {
+                if (tile != owner) receivers.push_back(tile);
+            }
+            add_transfer(narrow, TileId(owner), receivers, 4096, 4148);
+        }
+    }
+    placed = narrow;
+    placed.source_address.assign(placed.transfers.size(), 0x80000);
+    placed.receiver_address.assign(placed.receivers.size(), 0xA0000);
+    const auto paired = paired_transfers(target, topology, placed);
+    CHECK(std::ranges::count(paired, 1) == 0);   // the partner is a destination, so none may
+    CHECK(schedule_full_duplex(target, topology, narrow).cycles >= 8192);
+}
+
+TEST_CASE("full duplex: a tile does not receive into the element that it sends from") {
+    const TargetColumns columns = test::c600(ExchangeDiscipline::FullDuplex);
+    const Target target = view(columns);
+    const Topology topology(target);
+    const auto cycles = [&](std::uint32_t received_at) {
+        Phase phase;
+        const std::uint32_t ring[] = {40, 80, 0};
+        const std::uint32_t from[] = {0, 40, 80};
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            add_transfer(phase, TileId(from[i]), {&ring[i], 1}, 2000, 4148);
+            phase.source_address.push_back(0x80000);
+            phase.receiver_address.push_back(received_at);
+        }
+        const PhaseSchedule schedule = schedule_full_duplex(target, topology, phase);
+        CHECK(find_fault(target, topology, phase, schedule, ExchangeDiscipline::FullDuplex) == "");
+        return schedule.cycles;
+    };
+    CHECK(cycles(0xA0000) < 2400);    // another element: all three at once
+    CHECK(cycles(0x84000) > 4000);    // the same 32 KiB element, other bytes
+    CHECK(cycles(0x60000) < 2400);    // the other region
+    CHECK(elements_of(columns.ipu21, 0x4C000, 4).first == 0);
+    CHECK(elements_of(columns.ipu21, 0x4FFFC, 8).last == 1);
+    CHECK(elements_of(columns.ipu21, 0x80000, 32768).first == elements_of(columns.ipu21, 0x80000, 32768).last);
+    // A schedule that ignores the elements is caught.
+    Phase phase;
+    const std::uint32_t ring[] = {40, 0};
+    const std::uint32_t from[] = {0, 40};
+    for (std::uint32_t i = 0; i < 2; ++i) add_transfer(phase, TileId(from[i]), {&ring[i], 1}, 2000, 4148);
+    const PhaseSchedule blind = schedule_full_duplex(target, topology, phase);
+    phase.source_address = {0x80000, 0x80000};
+    phase.receiver_address = {0x84000, 0x84000};
+    CHECK(find_fault(target, topology, phase, blind, ExchangeDiscipline::FullDuplex).find("element") != std::string::npos);
+}

@@ -40,7 +40,8 @@ void check_phases(const ProgramColumns& program, const TargetColumns& columns) {
             }
             phase.transfers.push_back({t.source, first, t.receiver_count, t.words});
             phase.source_address.push_back(t.source_address);
-            schedule.times.push_back({t.start, t.end, t.slot});
+            const bool duplex = columns.ipu21.discipline == ExchangeDiscipline::FullDuplex;
+            schedule.times.push_back({t.start, t.end, duplex ? 0 : t.slot, duplex && t.slot == 1});
         }
         schedule.cycles = row.cycles;
         schedule.slots = row.slots;

@@ -72,3 +72,28 @@ TEST_CASE("a chip without a clock is refused") {
     target.link_latency_ps.pop_back();
     CHECK_THROWS_AS(PimTiming(view(target)), Failure);
 }
+
+TEST_CASE("measured instructions take the place of modelled ones where the table has or spans the point") {
+    const TargetColumns target = example_target(2);
+    const PimTiming model(view(target));
+    const auto record = [](const KernelKey& key, std::int64_t ns) {
+        KernelRecord r;
+        r.key = key;
+        r.minimum = r.median = r.p95 = r.maximum = static_cast<std::uint64_t>(ns);
+        return r;
+    };
+    const std::vector<KernelRecord> records{record(mvmul_key(2), 7000), record(vector_key(Opcode::Vvadd, 64), 100), record(vector_key(Opcode::Vvadd, 128), 200),
+                                            record(copy_key(64), 11)};
+    const KernelTable table(records, "", "", "test");
+    const PimTiming timing(view(target), &table);
+    CHECK(timing.mvmul_ns(2) == 7000);
+    CHECK(timing.mvmul_ns(3) == model.mvmul_ns(3));
+    CHECK(timing.vector_ns(Opcode::Vvadd, 64) == 100);
+    CHECK(timing.vector_ns(Opcode::Vvadd, 96) == 150);
+    CHECK(timing.vector_ns(Opcode::Vvadd, 129) == model.vector_ns(Opcode::Vvadd, 129));
+    CHECK(timing.vector_ns(Opcode::Vvmul, 64) == model.vector_ns(Opcode::Vvmul, 64));
+    CHECK(timing.copy_ns(64) == 11);
+    CHECK(timing.analytical_ns(mvmul_key(2)) == model.mvmul_ns(2));
+    CHECK(timing.analytical_ns(vector_key(Opcode::Vrelu, 17)) == model.vector_ns(Opcode::Vrelu, 17));
+    CHECK(!timing.analytical_ns({"gemm", "", {{"rows", 4}}}));
+}

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "ipu21/kernel_costs.h"
+#include "pim/timing.h"
 
 namespace weft {
 namespace {
@@ -167,11 +168,18 @@ nlohmann::ordered_json export_measurements(const std::vector<KernelRecord>& reco
 }
 
 std::size_t set_errors(const Target& target, std::vector<KernelRecord>& records) {
-    if (target.family != TargetFamily::Ipu21) refuse("there is an analytical model of single kernels for tile processors only");
-    const ipu21::KernelCosts model(target, nullptr);
     std::size_t known = 0;
+    const bool tiles = target.family == TargetFamily::Ipu21;
+    std::optional<PimTiming> core;
+    if (!tiles) core.emplace(target);
+    const ipu21::KernelCosts tile(target, nullptr);
+    const auto modelled = [&](const KernelKey& key) -> std::optional<std::uint64_t> {
+        if (tiles) return tile.analytical(key);
+        const auto ns = core->analytical_ns(key);
+        return ns ? std::optional(static_cast<std::uint64_t>(*ns)) : std::nullopt;
+    };
     for (KernelRecord& record : records) {
-        const auto analytical = model.analytical(record.key);
+        const auto analytical = modelled(record.key);
         if (!analytical || record.median == 0) continue;
         const auto difference = static_cast<std::int64_t>(std::min(*analytical, cycle_limit)) - static_cast<std::int64_t>(record.median);
         record.error_ppm = multiply_divide(difference, 1'000'000, static_cast<std::int64_t>(record.median));

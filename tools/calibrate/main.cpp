@@ -11,6 +11,7 @@ constexpr const char* examples = R"(Examples:
   weft-calibrate monday.json tuesday.json --merge -o both.kernels
   weft-calibrate c600.kernels --export profile.json
   weft-prepare net.graph --target c600.target --kernels c600.kernels -o net.tasks
+  scripts/calibrate-pim --chip chip.json -o chip.kernels      # the same for a chip with crossbars, from simulator runs
 
 Inputs are measurement tables in the profile exporter's JSON, or .kernels files. Two records of one kernel are an error unless
 --merge is given. With --target every record gets the analytical model's error, which breaks ties between plans.)";

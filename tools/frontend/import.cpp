@@ -11,6 +11,7 @@
 #include "frontend/external.h"
 #include "frontend/inputs.h"
 #include "frontend/node_context.h"
+#include "frontend/normalization.h"
 #include "frontend/passes.h"
 #include "frontend/wire.h"
 
@@ -139,9 +140,9 @@ public:
 
     ImportedModel run(const BlobSink& sink) {
         const auto inputs = bind_inputs(graph(), options_, notes_);
-        const auto producers = find_producers(graph(), inputs);
-        const auto order = sort_nodes(graph(), producers);
-        const auto needed = find_needed(graph(), producers, order);
+        producers_ = find_producers(graph(), inputs);
+        const auto order = sort_nodes(graph(), producers_);
+        const auto needed = find_needed(graph(), producers_, order);
         add_sources(inputs);
         find_read_names(needed);
         for (const int node : order) {
@@ -193,6 +194,34 @@ private:
         }
     }
 
+    /// A normalisation that ends here becomes one step; the steps it was written out in then lead nowhere.
+    bool convert_layer_norm(const onnx::NodeProto& node) {
+        if (node.output_size() != 1 || (node.op_type() != "Add" && node.op_type() != "Mul")) return false;
+        const PatternNames names{graph(), producers_,
+                                 [&](const std::string& name) -> const Constant* {
+                                     const ValueId id = operand(name).value;
+                                     return !id.is_none() && builder_.is_constant(id) ? &network_[id].constant : nullptr;
+                                 },
+                                 [&](const std::string& name) {
+                                     const ValueId id = operand(name).value;
+                                     return id.is_none() ? 0 : builder_.shape(id).size();
+                                 }};
+        const auto pattern = match_layer_norm(names, node);
+        if (!pattern) return false;
+        const Operand x = operand(pattern->x);
+        if (builder_.is_constant(x.value) || !is_floating(x.type)) return false;
+        const Shape shape = builder_.shape(x.value);
+        const ValueId scale = operand(pattern->scale).value;
+        if (shape.empty() || shape.back() != builder_.shape(scale)[0]) return false;
+        std::vector<ValueId> inputs{x.value, builder_.permuted_weight(scale, {0})};
+        if (!pattern->offset.empty()) inputs.push_back(builder_.permuted_weight(operand(pattern->offset).value, {0}));
+        const ValueId result =
+            builder_.step(OperatorKind::LayerNorm, std::move(inputs), shape, {float_attribute(AttributeKey::Alpha, static_cast<float>(pattern->epsilon))});
+        operands_[node.output(0)] = {result, x.type};
+        network_[result].name = node.output(0);
+        return true;
+    }
+
     void convert(const onnx::NodeProto& node) {
         const std::string title = node_title(node);
         builder_.begin_node(node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name(),
@@ -200,6 +229,7 @@ private:
         const std::size_t first_value = network_.values.size();
         try {
             const Conversion conversion = find_conversion(node.op_type());
+            if (is_default_domain(node.domain()) && convert_layer_norm(node)) return;
             if (!is_default_domain(node.domain())) unsupported("the operator belongs to the domain '{}'", node.domain());
             if (conversion == nullptr) unsupported("the operator is not supported");
             std::vector<Operand> inputs;
@@ -315,6 +345,7 @@ private:
     std::vector<std::string> notes_;
     std::vector<std::string> unsupported_;
     std::set<std::string> read_names_;
+    std::map<std::string, int> producers_;
     std::map<std::string, Operand> operands_;
     std::map<std::string, const onnx::TensorProto*> initializers_;
 };

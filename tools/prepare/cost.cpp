@@ -10,8 +10,8 @@ constexpr std::int64_t register_loads = 2;
 
 }  // namespace
 
-ChipFacts::ChipFacts(const Target& target)
-    : timing(target), core_count(target.core_count), crossbar_rows(target.core.crossbar_rows),
+ChipFacts::ChipFacts(const Target& target, const KernelTable* kernels)
+    : timing(target, kernels), core_count(target.core_count), crossbar_rows(target.core.crossbar_rows),
       crossbars_per_core(target.core.crossbar_count), results_per_crossbar(timing.results_per_crossbar()),
       family_crossbars(std::max(1U, crossbars_per_core * 95 / 100)) {
     if (core_count == 0 || crossbar_rows == 0 || crossbars_per_core == 0 || results_per_crossbar == 0) {

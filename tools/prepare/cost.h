@@ -10,7 +10,8 @@ namespace weft::preparation {
 
 /// What the passes must know about the chip.
 struct ChipFacts {
-    explicit ChipFacts(const Target& target);
+    /// `kernels` may be null: instruction times are then the model's alone.
+    explicit ChipFacts(const Target& target, const KernelTable* kernels = nullptr);
 
     PimTiming timing;
     std::uint32_t core_count;

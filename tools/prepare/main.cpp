@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "artifact/artifact.h"
 #include "artifact/graph.h"
 #include "artifact/target.h"
@@ -83,6 +85,8 @@ int main(int argc, char** argv) {
         if (target->family == weft::TargetFamily::Ipu21) return tiles.run(tool, graph, *target, output_path);
         options.allow_host = !no_host;
         options.graph_hash = graph.hash();
+        const std::optional<weft::KernelTable> kernels = tiles.kernels(tool, target->family);
+        options.kernels = kernels ? &*kernels : nullptr;
         const weft::TasksColumns columns = weft::prepare(*graph, *target, options);
         const weft::Tasks tasks = weft::view(columns);
         weft::validate(tasks, output_path);

@@ -144,7 +144,7 @@ std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, 
 
 TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOptions& options) {
     const GraphIndex index(graph);
-    ChipFacts chip(target);
+    ChipFacts chip(target, options.kernels);
     const HostSplit split = split_host(index, options.allow_host);
     Draft draft = draft_families(index, split);
     set_gaps(draft);

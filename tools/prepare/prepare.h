@@ -6,6 +6,7 @@
 #include "artifact/hash.h"
 #include "artifact/target.h"
 #include "artifact/tasks.h"
+#include "kernels/kernel_table.h"
 
 namespace weft {
 
@@ -16,6 +17,7 @@ struct PrepareOptions {
     std::uint32_t widest_window = 16;   ///< rows and columns of output positions that one matrix may compute together
     std::uint32_t crossbar_percent = 0; ///< share of the chip's crossbars that weights and their copies may take; 0: what packs best
     std::uint32_t family_crossbars = 0; ///< most crossbars of a family (one strip may need more); 0: what packs best
+    const KernelTable* kernels = nullptr;   ///< measured instruction times in nanoseconds; null: all from the model
     Hash128 graph_hash;                 ///< of the .graph file, recorded in the result
 };
 

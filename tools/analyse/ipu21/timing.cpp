@@ -15,7 +15,10 @@ Phase phase_of(const Program& program, const TilePhase& row) {
         const TileTransfer& transfer = program.tile_transfers[i];
         const auto first = static_cast<std::uint32_t>(phase.receivers.size());
         const auto receivers = program.tile_receivers.subspan(transfer.first_receiver, transfer.receiver_count);
+        const auto addresses = program.receiver_addresses.subspan(transfer.first_receiver, transfer.receiver_count);
         phase.receivers.insert(phase.receivers.end(), receivers.begin(), receivers.end());
+        phase.receiver_address.insert(phase.receiver_address.end(), addresses.begin(), addresses.end());
+        phase.source_address.push_back(transfer.source_address);
         phase.transfers.push_back({transfer.source, first, transfer.receiver_count, transfer.words});
     }
     return phase;

@@ -94,7 +94,7 @@ void append_phase(const PlannedPhase& planned, const PhaseSchedule& schedule, st
         const Transfer& transfer = phase.transfers[i];
         const TransferTime& time = schedule.times[i];
         program.tile_transfers.push_back({transfer.source, first + transfer.first_receiver, transfer.receiver_count, transfer.words,
-                                          phase.source_address[i], static_cast<std::uint32_t>(time.start), static_cast<std::uint32_t>(time.end), time.slot});
+                                          phase.source_address[i], static_cast<std::uint32_t>(time.start), static_cast<std::uint32_t>(time.end), time.paired ? 1 : time.slot});
     }
     program.tile_receivers.insert(program.tile_receivers.end(), phase.receivers.begin(), phase.receivers.end());
     program.receiver_addresses.insert(program.receiver_addresses.end(), phase.receiver_address.begin(), phase.receiver_address.end());

@@ -1,7 +1,5 @@
 #include "prepare/ipu21/command.h"
 
-#include <optional>
-
 #include "artifact/file.h"
 #include "kernels/kernel_file.h"
 
@@ -15,9 +13,23 @@ void PrepareCommand::add_options(CLI::App& app) {
         ->capture_default_str();
     app.add_flag("--all-grid-orders", options_.candidates.all_grid_orders, "Tile processors: also grid orders that are not predicted to win");
     app.add_option("--force", forced_, "Tile processors: the only plan of an operator, OPERATOR=PLAN (see weft-inspect dump of a .tasks)");
-    app.add_option("--kernels", kernels_path_, "Tile processors: measured kernels (.kernels); without, all costs are analytical")->type_name("FILE");
-    app.add_option("--kernels-build", kernels_build_, "Tile processors: only measurements of this kernel build are used; others are stale");
+    app.add_option("--kernels", kernels_path_, "Measured kernels (.kernels) in place of the timing model where they have the point")->type_name("FILE");
+    app.add_option("--kernels-build", kernels_build_, "Only measurements of this kernel build are used; others are stale");
     app.add_option("--precision", precision_, "Tile processors: f16 or f32")->check(CLI::IsMember({"f16", "f32"}))->capture_default_str();
+}
+
+std::optional<KernelTable> PrepareCommand::kernels(Tool& tool, TargetFamily family) const {
+    if (kernels_path_.empty()) return std::nullopt;
+    const Artifact<Kernels> file(kernels_path_);
+    tool.note_input(kernels_path_);
+    const bool cycles = family == TargetFamily::Ipu21;
+    if (file->unit != (cycles ? KernelUnit::Cycles : KernelUnit::Nanoseconds)) {
+        bad_input("{}: its times are in {} and this target counts {}; calibrate with measurements of the target", kernels_path_,
+                  cycles ? "nanoseconds" : "cycles", cycles ? "cycles" : "nanoseconds");
+    }
+    KernelTable table(records_of(*file), kernels_build_, "", kernels_path_);
+    if (table.stale() != 0) tool.warn(fmt::format("{}: {} records are stale or quarantined and not used", kernels_path_, table.stale()));
+    return table;
 }
 
 void PrepareCommand::run(Tool& tool, const Artifact<Graph>& graph, const Target& target, const std::string& output) {
@@ -28,15 +40,8 @@ void PrepareCommand::run(Tool& tool, const Artifact<Graph>& graph, const Target&
         if (at == std::string::npos || at == 0) throw Failure(ExitStatus::usage, "--force takes OPERATOR=PLAN");
         options_.forced.emplace_back(text.substr(0, at), text.substr(at + 1));
     }
-    std::optional<Artifact<Kernels>> file;
-    std::optional<KernelTable> table;
-    if (!kernels_path_.empty()) {
-        file.emplace(kernels_path_);
-        tool.note_input(kernels_path_);
-        table.emplace(records_of(**file), kernels_build_, "", kernels_path_);
-        options_.kernels = &*table;
-        if (table->stale() != 0) tool.warn(fmt::format("{}: {} records are stale or quarantined and not used", kernels_path_, table->stale()));
-    }
+    const std::optional<KernelTable> table = kernels(tool, target.family);
+    options_.kernels = table ? &*table : nullptr;
     PrepareFigures figures;
     const TasksColumns columns = ipu21::prepare(*graph, target, options_, &figures);
     const Hash128 hash = write_artifact(output, view(columns));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ public:
     void add_options(CLI::App& app);
     /// Prepare `graph`, write the .tasks and the report.
     void run(Tool& tool, const Artifact<Graph>& graph, const Target& target, const std::string& output);
+    /// What --kernels names, for either family; nothing without it. Failure(bad_input) where its unit is not the family's.
+    [[nodiscard]] std::optional<KernelTable> kernels(Tool& tool, TargetFamily family) const;
 
 private:
     PrepareOptions options_;

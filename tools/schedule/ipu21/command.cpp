@@ -8,6 +8,7 @@ void ScheduleCommand::add_options(CLI::App& app) {
     app.add_option("--width", options_.planner.width, "Tile processors: states kept after each operator")->check(CLI::Range(1U, 1000000U))->capture_default_str();
     app.add_option("--finalists", options_.planner.finalists, "Tile processors: candidates to write, at most 11")->check(CLI::Range(1U, 11U))->capture_default_str();
     app.add_option("--constraint", constraints_, "Tile processors: .constraint files of failed placements; may be given several times")->type_name("FILE");
+    app.add_option("--require", required_, "Tile processors: the only plan of an operator, OPERATOR=PLAN out of the .tasks; may be given several times");
     app.add_option("--refinements", options_.refinements, "Tile processors: rounds of planning with the finalists' conversions scheduled, not estimated")
         ->check(CLI::Range(0U, 100U))
         ->capture_default_str();
@@ -25,6 +26,11 @@ std::vector<ScheduleColumns> ScheduleCommand::run(Tool& tool, const Artifact<Tas
             if (known == entry) refuse("{}: the same constraint twice; placement feedback makes no progress", path);
         }
         options_.forbidden.push_back(std::move(entry));
+    }
+    for (const std::string& text : required_) {
+        const std::size_t at = text.find('=');
+        if (at == std::string::npos || at == 0) throw Failure(ExitStatus::usage, "--require takes OPERATOR=PLAN");
+        options_.required.emplace_back(text.substr(0, at), text.substr(at + 1));
     }
     PlannerCounts counts;
     std::vector<ScheduleColumns> schedules = make_schedules(*tasks, target, options_, tasks.hash(), &counts);

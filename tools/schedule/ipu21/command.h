@@ -18,6 +18,7 @@ public:
 private:
     PlanningOptions options_;
     std::vector<std::string> constraints_;
+    std::vector<std::string> required_;
 };
 
 }  // namespace weft::ipu21

@@ -145,7 +145,8 @@ bool fits_tile(const Target& target, const PlanObjectives& o) {
 }
 
 PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
-                             const std::vector<std::pair<std::string, std::string>>& forbidden, std::vector<std::uint32_t>& row_of) {
+                             const std::vector<std::pair<std::string, std::string>>& forbidden,
+                             const std::vector<std::pair<std::string, std::string>>& required, std::vector<std::uint32_t>& row_of) {
     PlanProblem problem;
     for (const TileValue& value : tasks.tile_values) {
         problem.value_producer.push_back(value.producer);
@@ -163,6 +164,7 @@ PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts
             const TilePlan& plan = tasks.tile_plans[row];
             const std::string_view key = pool_text(tasks.name_pool, plan.key);
             if (std::ranges::any_of(forbidden, [&](const auto& entry) { return entry.first == name && entry.second == key; })) continue;
+            if (std::ranges::any_of(required, [&](const auto& entry) { return entry.first == name && entry.second != key; })) continue;
             problem.plans.push_back({plan.first_layout, plan.output_layout, plan_cycles(plan), plan.row_bytes,
                                      {plan.resident_standard, plan.resident_interleaved},
                                      {plan.temporary_standard, plan.temporary_interleaved}, plan.largest_standard});
@@ -217,11 +219,15 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     if (tasks.tile_operators.empty()) refuse("the .tasks holds no operators for tile processors; prepare it for this target");
     std::vector<std::uint32_t> row_of;
     const auto costs = std::make_shared<ConversionCosts>(tasks, target);
-    PlanProblem problem = planning_problem(tasks, costs, options.forbidden, row_of);
+    PlanProblem problem = planning_problem(tasks, costs, options.forbidden, options.required, row_of);
     for (std::uint32_t op = 0; op < problem.operator_count(); ++op) {
         if (problem.first_plan[op] == problem.first_plan[op + 1]) {
-            refuse("every plan of operator '{}' is forbidden by constraints", pool_text(tasks.name_pool, tasks.tile_operators[op].name));
+            refuse("every plan of operator '{}' is forbidden by constraints, or the required one is not in the .tasks", pool_text(tasks.name_pool, tasks.tile_operators[op].name));
         }
+    }
+    for (const auto& entry : options.required) {
+        const bool known = std::ranges::any_of(tasks.tile_operators, [&](const TileOperator& op) { return pool_text(tasks.name_pool, op.name) == entry.first; });
+        if (!known) bad_input("there is no operator '{}' to require a plan of", entry.first);
     }
     PlannerCounts found;
     PlanCosts exchanges(tasks, target);

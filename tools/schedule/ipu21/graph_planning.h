@@ -18,6 +18,8 @@ struct PlanningOptions {
     PlannerOptions planner;
     /// (operator, plan key) that may not be chosen: what failed placements have named.
     std::vector<std::pair<std::string, std::string>> forbidden;
+    /// (operator, plan key): the only plan of that operator.
+    std::vector<std::pair<std::string, std::string>> required;
     /// Two finalists whose estimates differ by at most `tie_percent` per cent of the combined expected error are equal; the better known one
     /// comes first.
     std::uint32_t tie_percent = 100;
@@ -33,6 +35,7 @@ struct PlanningOptions {
 /// the problem.
 [[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
                                            const std::vector<std::pair<std::string, std::string>>& forbidden,
+                                           const std::vector<std::pair<std::string, std::string>>& required,
                                            std::vector<std::uint32_t>& row_of);
 
 /// One schedule per finalist, best estimate first (up to the tie rule). Throws Failure(refused) where no choice fits, naming
