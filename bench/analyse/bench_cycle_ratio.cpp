@@ -4,17 +4,7 @@
 
 #include <ctime>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/howard_cycle_ratio.hpp>
-#pragma GCC diagnostic pop
-
+#include "analyse/boost_howard.h"
 #include "analyse/check_cycle_ratio.h"
 #include "analyse/random_graph.h"
 
@@ -29,16 +19,6 @@ double seconds_of(const auto& body) {
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-double by_boost(const TimedGraph& timed) {
-    using Properties = boost::property<boost::edge_weight_t, double, boost::property<boost::edge_weight2_t, double>>;
-    using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Properties>;
-    Graph graph(timed.node_count);
-    for (std::size_t edge = 0; edge < timed.edge_count(); ++edge) {
-        boost::add_edge(timed.from[edge], timed.to[edge], Properties(static_cast<double>(timed.weight[edge]), static_cast<double>(timed.distance[edge])), graph);
-    }
-    return boost::maximum_cycle_ratio(graph, boost::get(boost::vertex_index, graph), boost::get(boost::edge_weight, graph), boost::get(boost::edge_weight2, graph));
-}
-
 void measure(const char* name, const TimedGraph& graph, bool against_boost) {
     CycleRatio answer;
     const double solving = seconds_of([&] { answer = maximum_cycle_ratio(graph); });
@@ -49,7 +29,7 @@ void measure(const char* name, const TimedGraph& graph, bool against_boost) {
                problem.empty() ? "" : "; WRONG: ", problem);
     if (!against_boost) return;
     double ratio = 0;
-    const double boost_seconds = seconds_of([&] { ratio = by_boost(graph); });
+    const double boost_seconds = seconds_of([&] { ratio = test::by_boost(graph); });
     fmt::print("  {:<28} Boost.Graph {:.3f} s, {:.1f} times as long; ratio {:.3f} against {:.3f}\n", "", boost_seconds, boost_seconds / solving, ratio,
                static_cast<double>(answer.numerator) / static_cast<double>(answer.denominator));
 }

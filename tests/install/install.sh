@@ -76,8 +76,8 @@ check "... make files" test -s project/build/net.graph
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packages" > "$work/cpack.txt" 2>&1) || { cat "$work/cpack.txt"; exit 1; }
 package=$(ls "$work"/packages/*.deb)
 check "the package depends on what it needs" grep -q 'Depends: .*libonnx' <(dpkg-deb -I "$package")
-dpkg-deb -x "$package" "$work/root"
-check "the packaged program runs" "$work/root/usr/bin/weft-lower" --version
-check "the package has all that was installed" diff <(cd "$prefix" && find . -not -path '*__pycache__*' | sort) <(cd "$work/root/usr" && find . | sort)
-check "pkg-config of the package" grep -q '^prefix=/usr$' "$work/root/usr/share/pkgconfig/weft.pc"
+dpkg-deb -x "$package" "$work/unpacked"
+check "the packaged program runs" "$work/unpacked/usr/bin/weft-lower" --version
+check "the package has all that was installed" diff <(cd "$prefix" && find . -not -path '*__pycache__*' | sort) <(cd "$work/unpacked/usr" && find . | sort)
+check "pkg-config of the package" grep -q '^prefix=/usr$' "$work/unpacked/usr/share/pkgconfig/weft.pc"
 exit $failures

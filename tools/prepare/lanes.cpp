@@ -19,8 +19,7 @@ TileRectangle window_rectangle(const Family& family, const WindowReach& reach, c
     // The reach is a whole tile's, so the last tile's origin counts.
     const auto cut = [](std::int64_t first, std::int64_t last, std::uint32_t extent, std::uint32_t& from, std::uint32_t& end) {
         from = static_cast<std::uint32_t>(std::max<std::int64_t>(0, first));
-        end = static_cast<std::uint32_t>(std::clamp<std::int64_t>(last + 1, from, std::max(extent, from)));
-        end = std::min(end, extent);
+        end = static_cast<std::uint32_t>(std::clamp<std::int64_t>(last + 1, 0, extent));
     };
     TileRectangle rectangle;
     cut(line(computed.first_row, family.stride_rows, family.pad_top) + reach.first_row,

@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "packing/packing.h"
+#include "packing/workload.h"
 #include "pim/memory_plan.h"
 #include "pim/placement.h"
 #include "schedule/evaluate.h"
 #include "schedule/latency.h"
 #include "schedule/mesh_placement.h"
-#include "packing/packing.h"
-#include "packing/workload.h"
 
 namespace weft {
 namespace {
@@ -57,9 +57,8 @@ std::optional<Pipelining> woven_pipelining(const Tasks& tasks, const ScheduleOpt
     return result;
 }
 
-bool fits_local_memory(const Tasks& tasks, const Target& target, const ScheduleColumns& schedule) {
-    const ActorPlan plan = plan_actors(tasks, schedule.lane_core, {schedule.exchange, schedule.slots_per_round, schedule.family_level});
-    const MemoryPlan memory = plan_memory(tasks, plan, target.core_count);
+bool fits_local_memory(const Tasks& tasks, const Target& target, std::span<const std::uint16_t> placement, const Rhythm& rhythm) {
+    const MemoryPlan memory = plan_memory(tasks, plan_actors(tasks, placement, rhythm), target.core_count);
     return std::all_of(memory.cores.begin(), memory.cores.end(), [&](const LocalMemory& core) {
         // Constants come on top when code is emitted; an eighth is kept for them.
         return core.used() <= static_cast<std::int64_t>(target.core.local_memory_bytes / 8 * 7);
@@ -71,6 +70,12 @@ void check_work(const Tasks& tasks, const Target& target) {
     if (tasks.lanes.empty()) refuse("there is nothing to place: the whole network runs on the host");
     if (target.core_count > 0xfffeU) refuse("the target has {} cores, at most 65,534 are supported", target.core_count);
 }
+
+/// Lanes on the cores of the mesh, and whether their buffers fit local memory.
+struct Placed {
+    LanePlacement lane_core;
+    bool fits = false;
+};
 
 /// The candidates of one run, distinct by content.
 class CandidateList {
@@ -84,59 +89,54 @@ public:
     [[nodiscard]] const PimTiming& timing() const { return timing_; }
     [[nodiscard]] bool any_fits() const { return std::find(fits_.begin(), fits_.end(), char{1}) != fits_.end(); }
 
-    /// Add the schedule of a placement; true where it fits local memory.
-    bool add(const std::string& strategy, const Pipelining& pipelining, LanePlacement placement) {
-        ScheduleColumns schedule;
-        schedule.mode = options_.mode;
-        schedule.exchange = pipelining.exchange;
-        schedule.strategy = strategy;
-        schedule.lane_core = std::move(placement);
-        schedule.family_level = pipelining.levels;
-        schedule.slots_per_round = pipelining.slots_per_round;
-        schedule.stage_count = pipelining.stage_count;
-        schedule.tasks_hash_high = tasks_hash_.high;
-        schedule.tasks_hash_low = tasks_hash_.low;
-        const bool fits = fits_local_memory(tasks_, target_, schedule);
-        // Which cores are neighbours changes neither fit nor balance, so misfits are only kept to say what is missing.
-        schedule.lane_core = place_cores(tasks_, target_, std::move(schedule.lane_core), pipelining.rhythm(), options_.placement_moves_per_core);
-        evaluate(tasks_, target_, timing_, schedule);
-        const bool known = std::any_of(candidates_.begin(), candidates_.end(), [&](const ScheduleColumns& other) {
-            return other.exchange == schedule.exchange && other.family_level == schedule.family_level &&
-                   other.slots_per_round == schedule.slots_per_round && other.lane_core == schedule.lane_core;
-        });
-        if (known) return fits;
-        candidates_.push_back(std::move(schedule));
-        fits_.push_back(fits ? 1 : 0);
-        return fits;
+    [[nodiscard]] Placed place(LanePlacement placement, const Rhythm& rhythm) const {
+        const bool fits = fits_local_memory(tasks_, target_, placement, rhythm);
+        return {on_mesh(std::move(placement), rhythm), fits};
     }
 
-    /// Pack, balance and add. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
+    /// Pack, balance and place. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
     /// A doubled buffer counts twice.
     template <class Pack>
-    bool add_packed(const std::string& strategy, const Pipelining& pipelining, Pack pack) {
-        const std::int64_t halves = pipelining.exchange == ExchangePolicy::Woven ? 2 : 1;
+    [[nodiscard]] Placed pack(const Rhythm& rhythm, Pack packer) {
+        const std::int64_t halves = rhythm.exchange == ExchangePolicy::Woven ? 2 : 1;
         std::optional<LanePlacement> first;
         for (const std::int64_t twelfths : {10, 8, 6, 4, 3}) {
             workload_.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * twelfths / 12 / halves;
-            auto packed = smallest_packing(tasks_, workload_, pack);
+            auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) break;
-            LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), pipelining.rhythm());
-            ScheduleColumns trial;
-            trial.exchange = pipelining.exchange;
-            trial.lane_core = balanced;
-            trial.family_level = pipelining.levels;
-            trial.slots_per_round = pipelining.slots_per_round;
-            if (fits_local_memory(tasks_, target_, trial)) return add(strategy, pipelining, std::move(balanced));
+            LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), rhythm);
+            if (fits_local_memory(tasks_, target_, balanced, rhythm)) return {on_mesh(std::move(balanced), rhythm), true};
             if (!first) first = std::move(balanced);
         }
         if (!first) {
             // Not even a lane at a time: perhaps what lower really needs is less than the estimate.
             workload_.core_elems = std::numeric_limits<std::int64_t>::max() / 4;
-            auto packed = smallest_packing(tasks_, workload_, pack);
+            auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) refuse_packing(workload_);
             first = std::move(packed->placement);
         }
-        return add(strategy, pipelining, std::move(*first));
+        return place(std::move(*first), rhythm);
+    }
+
+    void add(const std::string& strategy, const Pipelining& pipelining, Placed placed) {
+        ScheduleColumns schedule;
+        schedule.mode = options_.mode;
+        schedule.exchange = pipelining.exchange;
+        schedule.strategy = strategy;
+        schedule.lane_core = std::move(placed.lane_core);
+        schedule.family_level = pipelining.levels;
+        schedule.slots_per_round = pipelining.slots_per_round;
+        schedule.stage_count = pipelining.stage_count;
+        schedule.tasks_hash_high = tasks_hash_.high;
+        schedule.tasks_hash_low = tasks_hash_.low;
+        const bool known = std::any_of(candidates_.begin(), candidates_.end(), [&](const ScheduleColumns& other) {
+            return other.exchange == schedule.exchange && other.family_level == schedule.family_level &&
+                   other.slots_per_round == schedule.slots_per_round && other.lane_core == schedule.lane_core;
+        });
+        if (known) return;
+        evaluate(tasks_, target_, timing_, schedule);
+        candidates_.push_back(std::move(schedule));
+        fits_.push_back(placed.fits ? 1 : 0);
     }
 
     /// Those that fit; if none does the first, so that lower can say what is missing.
@@ -149,6 +149,11 @@ public:
     }
 
 private:
+    /// Cores that talk much become neighbours; what each of them does stays.
+    [[nodiscard]] LanePlacement on_mesh(LanePlacement placement, const Rhythm& rhythm) const {
+        return place_cores(tasks_, target_, std::move(placement), rhythm, options_.placement_moves_per_core);
+    }
+
     const Tasks& tasks_;
     const Target& target_;
     const ScheduleOptions& options_;
@@ -175,21 +180,25 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         ScheduleOptions one_at_a_time = options;
         one_at_a_time.max_depth = 0;
         LatencyPlacement placed = place_for_latency(tasks, target, list.timing(), options.latency);
-        list.add(placed.strategy, burst_pipelining(tasks, one_at_a_time), std::move(placed.placement));
+        const Pipelining pipelining = burst_pipelining(tasks, one_at_a_time);
+        list.add(placed.strategy, pipelining, list.place(std::move(placed.placement), pipelining.rhythm()));
         return list.take();
     }
     const Pipelining burst = burst_pipelining(tasks, options);
     Pipelining sided = burst;
     if (burst.slots_per_round == 1) sided.exchange = ExchangePolicy::Sided;
-    list.add_packed("ordered-or-filling", sided, pack_ordered_or_filling);
-    list.add_packed("filling", sided, pack_filling);
-    if (const auto woven = woven_pipelining(tasks, options)) list.add_packed("filling-woven", *woven, pack_filling);
+    // Sided and burst have the same buffers and the same messages, so one placement serves both.
+    const Placed ordered = list.pack(sided.rhythm(), pack_ordered_or_filling);
+    list.add("ordered-or-filling", sided, ordered);
+    list.add("filling", sided, list.pack(sided.rhythm(), pack_filling));
+    if (const auto woven = woven_pipelining(tasks, options)) list.add("filling-woven", *woven, list.pack(woven->rhythm(), pack_filling));
     // Messages among the computation help where cores wait for each other, not where the global memory is what they wait for.
-    if (burst.slots_per_round == 1) list.add_packed("ordered-or-filling-burst", burst, pack_ordered_or_filling);
+    list.add("ordered-or-filling-burst", burst, ordered);
     // Where none fits, inferences overlap less and less: fewer rounds need fewer delay buffers.
     ScheduleOptions shallower = options;
     for (shallower.stages = burst.stage_count; !list.any_fits(); shallower.stages = ceil_divide(shallower.stages, 2U)) {
-        list.add_packed("shallow", burst_pipelining(tasks, shallower, false), pack_ordered_or_filling);
+        const Pipelining shallow = burst_pipelining(tasks, shallower, false);
+        list.add("shallow", shallow, list.pack(shallow.rhythm(), pack_ordered_or_filling));
         if (shallower.stages == 1) break;
     }
     return list.take();

@@ -77,16 +77,14 @@ public:
     Weave run(std::span<const std::int64_t> start_ns) {
         Wishes wishes{{start_ns.begin(), start_ns.end()}, std::vector<char>(messages_.size(), 0)};
         const std::int64_t span = start_ns.empty() ? 0 : *std::max_element(start_ns.begin(), start_ns.end());
-        if (has_sides()) {
-            // All at the start of the round.
-            set_start_limits();
+        const bool sided = has_sides();
+        if (sided) {
+            // As a burst: all messages at the start of the round, then the loads. It is legal whatever the sides.
             for (std::size_t m = 0; m < messages_.size(); ++m) {
-                if (messages_[m].is_load()) wishes.start_ns[m] += span;
+                if (messages_[m].is_load()) wishes.start_ns[m] += span + 1;
             }
-            attempt(wishes, std::max(busiest_ns_, span), false);
-        } else {
-            attempt(wishes, std::max(busiest_ns_, span));
         }
+        attempt(wishes, std::max(busiest_ns_, span), sided);
         std::vector<std::int64_t> met = met_;
         // Places without conflict in rounds that leave one percent more and more time.
         for (unsigned percent = 0; percent < options_.circular_steps; ++percent) {
@@ -94,7 +92,8 @@ public:
             if (percent != 0 && interval >= best_.interval_ns) break;
             if (attempt(circular_places(cores_, messages_, interval), interval)) met = met_;
         }
-        if (has_sides()) return best_;
+        WEFT_CHECK(best_.order.size() == messages_.size(), "no attempt of the weave was legal");
+        if (sided) return best_;
         // Where the messages of the best attempt so far really met, in a round as short as the busiest core allows.
         for (unsigned iteration = 0; iteration < options_.iterations; ++iteration) {
             const std::int64_t interval = std::max<std::int64_t>(1, last_interval_ns_);
@@ -114,35 +113,28 @@ private:
         });
     }
 
-    /// Messages at the start of the round, loads anywhere before they are needed.
-    void set_start_limits() {
-        send_limit_.assign(messages_.size(), {0, 0});
-        recv_limit_.assign(messages_.size(), {0, 0});
-        for (std::size_t m = 0; m < messages_.size(); ++m) {
-            if (messages_[m].is_load()) send_limit_[m] = messages_[m].send_first;
-        }
-    }
-
-    /// For each end of each message the point that its core must not pass before it: the first touch of it and the early ones behind it.
-    void set_limits(std::span<const std::uint32_t> order, std::span<const char> late) {
+    /// For each end of each message the point that its core must not pass before it: the first touch of it and the early ones behind it;
+    /// `at_start`: the round's start, except for loads.
+    void set_limits(std::span<const std::uint32_t> order, std::span<const char> late, bool at_start) {
         send_limit_.resize(messages_.size());
         recv_limit_.resize(messages_.size());
         core_limit_.assign(cores_.size(), {no_id, 0});
         for (auto m = order.rbegin(); m != order.rend(); ++m) {
             const WovenMessage& message = messages_[*m];
+            const bool pinned = at_start && !message.is_load();
             WeavePoint& from = core_limit_[message.from.index()];
-            if (late[*m] == 0) from = std::min(from, message.send_first);
+            if (late[*m] == 0) from = std::min(from, pinned ? WeavePoint{0, 0} : message.send_first);
             send_limit_[*m] = from;
             if (message.is_load()) continue;
             WeavePoint& to = core_limit_[message.to.index()];
-            if (late[*m] == 0) to = std::min(to, message.recv_first);
+            if (late[*m] == 0) to = std::min(to, pinned ? WeavePoint{0, 0} : message.recv_first);
             recv_limit_[*m] = to;
         }
     }
 
     /// Weave and play; true where it is the best so far.
-    bool attempt(const Wishes& wishes, std::int64_t interval_ns, bool by_sides = true) {
-        Attempt trial = weave(wishes, interval_ns, by_sides);
+    bool attempt(const Wishes& wishes, std::int64_t interval_ns, bool at_start = false) {
+        Attempt trial = weave(wishes, interval_ns, at_start);
         if (!trial.legal) return false;
         trial.weave.interval_ns = play(trial, met_);
         last_interval_ns_ = trial.weave.interval_ns;
@@ -154,7 +146,7 @@ private:
     /// Each core, in the order of the wishes: computation, then the message. A core paces its computation such that it would end with the
     /// round: what it does not need of the time stands before every message and absorbs that computation consists of whole
     /// repetitions. Rather too early than too late, because the late end keeps the other one waiting.
-    Attempt weave(const Wishes& wishes, std::int64_t interval_ns, bool by_sides) {
+    Attempt weave(const Wishes& wishes, std::int64_t interval_ns, bool at_start) {
         Attempt attempt;
         std::vector<std::uint32_t>& order = attempt.weave.order;
         order.resize(messages_.size());
@@ -172,7 +164,7 @@ private:
             clock.push_back(core.fixed_ns);
         }
         attempt.tail_ns = compute_ns_;
-        if (by_sides) set_limits(order, wishes.late);
+        set_limits(order, wishes.late, at_start);
         const auto place = [&](std::uint32_t core, std::int64_t when, std::int64_t cost, WeavePoint from, WeavePoint limit) {
             const std::int64_t room = std::max(compute_ns_[core], interval_ns - cores_[core].fixed_ns - exchange_ns_[core]);
             const std::int64_t before = std::max<std::int64_t>(0, when - cores_[core].fixed_ns - exchanged[core]);
