@@ -230,8 +230,12 @@ def run_ssh(arguments, cells):
     # The folders must have the same names on all machines (a shared file system).
     command = ["parallel", "--will-cite", "--sshlogin", arguments.hosts, "--joblog", str(logs / "jobs.tsv"), "--retries", "3", "-j", str(arguments.per_host),
                shlex.join(cell_words(arguments, arguments.cpus)) + " {}", ":::", *map(str, range(len(cells)))]
+    # parallel takes the user's shell, or guesses one from its parents (this Python, where SHELL is not set as under a service).
+    environment = {**os.environ, "PARALLEL_SHELL": "/bin/sh"}
+    if arguments.ssh:
+        environment["PARALLEL_SSH"] = arguments.ssh
     # A machine that fails costs its cells only: their results are then missing, and another run makes them.
-    subprocess.run(command, env={**os.environ, **({"PARALLEL_SSH": arguments.ssh} if arguments.ssh else {})}, check=False)
+    subprocess.run(command, env=environment, check=False)
     return collect(arguments, cells)
 
 

@@ -137,6 +137,14 @@ TEST_CASE("records survive being written and read; mutants are no records or dif
     const auto again = cache::parse_record(text);
     REQUIRE(again);
     CHECK(cache::record_json(*again) == text);
+    for (const char* size : {"1e300", "7.5", "-7", "18446744073709551616", "true", "null"}) {
+        std::string wrong = text;
+        wrong.replace(wrong.find("\"size\": 7") + 8, 1, size);
+        CHECK_FALSE(cache::parse_record(wrong));
+    }
+    std::string wrong = text;
+    wrong.replace(wrong.find("\"status\": 1") + 10, 1, "4294967296");
+    CHECK_FALSE(cache::parse_record(wrong));
     Random random(3);
     for (int i = 0; i < 3000; ++i) {
         std::string mutant = text;

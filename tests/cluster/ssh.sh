@@ -40,6 +40,7 @@ check "a cell without result is missing" grep -q -P '^two\t.*\tmissing\t' "$work
 sweep run -o "$work/local" -j 2
 check "taken up again: the same results" cmp "$work/first.tsv" "$work/local/results.tsv"
 check "... and no stage ran" test "$(made)" = "$before"
+unset SHELL # as under a service
 sweep ssh -o "$work/far" --hosts first,second --ssh "$work/ssh"
 check "over ssh: the same results" diff "$work/first.tsv" "$work/far/results.tsv"
 check "... on two machines" test "$(sort -u "$work/hosts" | grep -c -E '^(first|second)$')" = 2

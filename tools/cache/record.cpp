@@ -5,6 +5,7 @@
 
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "artifact/file.h"
 
@@ -23,8 +24,17 @@ bool is_digest_or_empty(const std::string& hash) {
     return hash.empty() || ((hash.size() == 32 || hash.size() == 64) && hash.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
+/// A whole number that the type holds: the library converts 1e300 as well, which C++ leaves undefined.
+template <class Integer>
+Integer integer_from(const Json& json) {
+    if (json.is_number_unsigned() ? !std::in_range<Integer>(json.get<std::uint64_t>()) : !json.is_number_integer() || !std::in_range<Integer>(json.get<std::int64_t>())) {
+        throw Json::other_error::create(501, "no whole number of this range", nullptr);
+    }
+    return json.get<Integer>();
+}
+
 Content content_from(const Json& json) {
-    Content content{json.at("hash").get<std::string>(), json.at("size").get<std::uint64_t>()};
+    Content content{json.at("hash").get<std::string>(), integer_from<std::uint64_t>(json.at("size"))};
     if (!is_digest_or_empty(content.hash)) throw Json::other_error::create(501, "no digest", nullptr);
     return content;
 }
@@ -72,7 +82,7 @@ std::optional<Record> parse_record(const std::string& text) {
         const Json json = Json::parse(text);
         if (json.at("format") != 1) return std::nullopt;
         Record record;
-        record.status = json.at("status");
+        record.status = integer_from<int>(json.at("status"));
         for (const auto& part : json.at("key")) record.key.emplace_back(part.at(0), part.at(1));
         for (const auto& file : json.at("files")) record.files.push_back({file.at("slot"), file.at("name"), content_from(file)});
         record.dependencies = json.at("dependencies").get<std::vector<std::string>>();
