@@ -15,12 +15,16 @@ function(weft_tool stage)
   install(TARGETS weft-${stage} RUNTIME DESTINATION bin)
 endfunction()
 
+# The test runner's main, compiled once.
+add_library(weft_doctest_main OBJECT ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
+target_link_libraries(weft_doctest_main PUBLIC doctest::doctest)
+
 # weft_test(NAME SOURCES... LINK libraries...): a doctest program run by ctest. WEFT_TEST_DATA is tests/data,
 # WEFT_BIN the folder of the built programs.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
-  add_executable(test_${name} ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
-  target_link_libraries(test_${name} PRIVATE ${arg_LINK} doctest::doctest)
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${arg_LINK} weft_doctest_main)
   target_compile_definitions(test_${name} PRIVATE WEFT_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data"
     WEFT_BIN="${CMAKE_BINARY_DIR}/bin" WEFT_SOURCE="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND test_${name})
