@@ -189,9 +189,10 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     if (burst.slots_per_round == 1) sided.exchange = ExchangePolicy::Sided;
     // Sided and burst have the same buffers and the same messages, so one placement serves both.
     const Placed ordered = list.pack(sided.rhythm(), pack_ordered_or_filling);
+    // The first candidate is kept unless another is better by more than the margin of weft-select: it is the one that is most often best.
+    if (const auto woven = woven_pipelining(tasks, options)) list.add("filling-woven", *woven, list.pack(woven->rhythm(), pack_filling));
     list.add("ordered-or-filling", sided, ordered);
     list.add("filling", sided, list.pack(sided.rhythm(), pack_filling));
-    if (const auto woven = woven_pipelining(tasks, options)) list.add("filling-woven", *woven, list.pack(woven->rhythm(), pack_filling));
     // Messages among the computation help where cores wait for each other, not where the global memory is what they wait for.
     list.add("ordered-or-filling-burst", burst, ordered);
     // Where none fits, inferences overlap less and less: fewer rounds need fewer delay buffers.
