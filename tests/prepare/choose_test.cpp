@@ -75,7 +75,7 @@ TEST_CASE("no option of a layer is beaten in both work and crossbars") {
         problem.window.dilation_rows = problem.window.dilation_columns = 1;
         problem.spec.column_stride = problem.spec.inputs_per_group * 64;
         problem.spec.row_stride = problem.spec.column_stride * 3;
-        problem.input_channels = 64;
+        problem.input_channels = {64};
         problem.output_rows = problem.output_columns = 28;
         const auto options = layer_options(problem, 16, chip);
         CHECK(options.size() > 2);

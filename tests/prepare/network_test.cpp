@@ -47,6 +47,33 @@ TEST_CASE("channel shuffle, concatenation and grouped convolutions") {
     network.check({network.conv(joined, 8)});
 }
 
+TEST_CASE("convolutions and pools read concatenations as parts, without a copy") {
+    const Window three{3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}};
+    const Window strided{3, 2, {2, 2}, {0, 1, 1, 1}, {1, 1}};
+    for (const Window& window : {Window{}, three, strided}) {
+        Network network;
+        const auto x = network.input({1, 5, 9, 8});
+        const auto joined = network.concat({network.conv(x, 20), network.unary(Relu, x), network.conv(x, 7, three)}, 1);
+        const auto y = network.conv(joined, 20, window);
+        CHECK(count_kind(network.check({network.binary(Add, y, network.unary(Tanh, y))}), FamilyKind::Move) == 0);
+    }
+    {
+        Network network;
+        const auto x = network.input({1, 5, 9, 8});
+        const auto joined = network.concat({network.conv(x, 20), x}, 1);
+        const auto pooled = network.pool(MaxPool, joined, {3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}});
+        const auto averaged = network.pool(AveragePool, pooled, three);
+        const auto y = network.binary(Add, network.conv(averaged, 6), network.conv(pooled, 6));
+        CHECK(count_kind(network.check({y, network.conv(joined, 40, three)}), FamilyKind::Move) == 0);
+    }
+    // Readers that need the whole, and the same part twice.
+    Network network;
+    const auto x = network.input({1, 6, 5, 4});
+    const auto a = network.conv(x, 6);
+    const auto whole = network.concat({a, x}, 1);
+    CHECK(count_kind(network.check({network.conv(whole, 4), network.conv(whole, 12, {}, 3), network.conv(network.concat({a, a}, 1), 5, three)}), FamilyKind::Move) == 1);
+}
+
 TEST_CASE("concatenation along every axis, of ranks two to four") {
     for (const std::int32_t axis : {1, 2, 3}) {
         Network network;

@@ -58,7 +58,8 @@ struct MappedStrip {
 struct DraftFamily {
     std::string name;
     Family row;
-    std::vector<std::uint32_t> inputs;                      // task tensors
+    std::vector<std::uint32_t> inputs;                      // task tensors: what the body reads, then operands of steps
+    std::uint32_t body_inputs = 1;                          // of a matrix: several are the parts of a concatenation
     std::vector<Step> steps;
     std::uint32_t matrix = 0xffffffffU;                     // into Draft::matrices
     std::uint32_t move = 0xffffffffU;                       // into Draft::moves

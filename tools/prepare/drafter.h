@@ -46,7 +46,14 @@ private:
     void add_conv(std::uint32_t node);
     void add_linear(std::uint32_t node);
     void add_pool(std::uint32_t node);
+    [[nodiscard]] PoolMode pool_mode(std::uint32_t node) const;
+
+    // concat.cpp
     void add_concat(std::uint32_t node);
+    bool add_as_parts(std::uint32_t node, std::uint32_t axis);
+    [[nodiscard]] bool takes_parts(std::uint32_t tensor, std::size_t count) const;
+    void add_pools_of_parts(std::uint32_t node);
+
     void add_remap(std::uint32_t node);
     void add_reshape(std::uint32_t node);
     void add_transpose(std::uint32_t node);
@@ -70,6 +77,7 @@ private:
     const HostSplit& split_;
     Draft draft_;
     std::vector<View> views_;                   // per graph tensor on the chip
+    std::vector<std::vector<std::uint32_t>> parts_;     // per graph tensor that stands as parts only: their task tensors, by channel
     std::vector<std::uint32_t> open_family_;    // per graph tensor: the family whose last result it is, or none
     std::vector<std::uint32_t> uses_;           // per graph tensor: readers on the chip, chip outputs included
     std::vector<std::uint32_t> weight_rows_;    // per blob: row of weights, or none

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> nodes_by_depth(const GraphIndex& index) {
 }  // namespace
 
 Drafter::Drafter(const GraphIndex& index, const HostSplit& split)
-    : index_(index), split_(split), views_(index.tensor_count()), open_family_(index.tensor_count(), no_id), uses_(index.tensor_count(), 0),
+    : index_(index), split_(split), views_(index.tensor_count()), parts_(index.tensor_count()), open_family_(index.tensor_count(), no_id), uses_(index.tensor_count(), 0),
       weight_rows_(index.graph().blobs.size(), no_id), silu_input_(index.node_count(), no_id), skipped_(index.node_count(), 0) {
     for (std::uint32_t node = 0; node < index.node_count(); ++node) {
         if (split.side[node] != HostSplit::Side::chip) continue;
@@ -185,13 +185,17 @@ void Drafter::add_bias(std::uint32_t family, std::uint32_t node) {
 }
 
 void Drafter::add_conv(std::uint32_t node) {
-    const View x = require_image(index_.input(node, 0));
+    const std::uint32_t x_tensor = index_.input(node, 0);
+    std::vector<std::uint32_t> inputs = parts_[x_tensor];
+    if (inputs.empty()) inputs.push_back(require_image(x_tensor).tensor);
+    const auto body_inputs = static_cast<std::uint32_t>(inputs.size());
     const std::uint32_t weight = index_.input(node, 1);
     const auto weight_dims = index_.dims(weight);
     const std::uint32_t output = index_.outputs(node)[0];
     const auto output_dims = index_.dims(output);
     const std::uint32_t family = add_family(index_.node_name(node), FamilyKind::Matrix, output,
-                                            image_layout(output_dims[1], output_dims[2], output_dims[3]), {x.tensor});
+                                            image_layout(output_dims[1], output_dims[2], output_dims[3]), std::move(inputs));
+    draft_.families[family].body_inputs = body_inputs;
     add_window(draft_.families[family].row, node, weight_dims[0], weight_dims[1]);
     MatrixSpec spec;
     spec.weight = weight_row(weight);
@@ -253,15 +257,18 @@ void Drafter::add_linear(std::uint32_t node) {
     set_result(index_.outputs(node)[0], family);
 }
 
+PoolMode Drafter::pool_mode(std::uint32_t node) const {
+    if (index_.kind(node) != OperatorKind::AveragePool) return PoolMode::Maximum;
+    return index_.integer(node, AttributeKey::CountIncludePad, 0) != 0 ? PoolMode::AverageCountPads : PoolMode::Average;
+}
+
 void Drafter::add_pool(std::uint32_t node) {
+    if (!parts_[index_.input(node, 0)].empty()) return add_pools_of_parts(node);
     View x = require_image(index_.input(node, 0));
     const std::uint32_t output = index_.outputs(node)[0];
     const auto output_dims = index_.dims(output);
     const auto kernel = index_.ints(node, AttributeKey::Kernel);
-    PoolMode mode = PoolMode::Maximum;
-    if (index_.kind(node) == OperatorKind::AveragePool) {
-        mode = index_.integer(node, AttributeKey::CountIncludePad, 0) != 0 ? PoolMode::AverageCountPads : PoolMode::Average;
-    }
+    const PoolMode mode = pool_mode(node);
     const auto kernel_rows = static_cast<std::uint32_t>(kernel[0]);
     auto kernel_columns = static_cast<std::uint32_t>(kernel[1]);
     Family window;
@@ -284,36 +291,6 @@ void Drafter::add_pool(std::uint32_t node) {
     Family& row = draft_.families[family].row;
     add_window(row, node, kernel_rows, kernel_columns);
     row.pool_mode = static_cast<std::uint32_t>(mode);
-    set_result(output, family);
-}
-
-void Drafter::add_concat(std::uint32_t node) {
-    const std::uint32_t output = index_.outputs(node)[0];
-    const auto dims = index_.dims(output);
-    std::int32_t axis = index_.integer(node, AttributeKey::Axis, 0);
-    if (axis < 0) axis += static_cast<std::int32_t>(dims.size());
-    MoveSpec spec;
-    spec.dims.assign(dims.begin(), dims.end());
-    spec.layout = default_layout(dims);
-    std::vector<std::uint32_t> inputs;
-    std::int32_t first = 0;
-    for (const std::uint32_t tensor : index_.inputs(node)) {
-        const auto source_dims = index_.dims(tensor);
-        const View view = view_of(tensor);
-        MoveSource source{static_cast<std::uint32_t>(inputs.size()), view.layout, row_major_strides(source_dims),
-                          std::vector<std::vector<std::int32_t>>(dims.size())};
-        auto& map = source.maps[static_cast<std::size_t>(axis)];
-        map.assign(dims[static_cast<std::size_t>(axis)], -1);
-        for (std::uint32_t i = 0; i < source_dims[static_cast<std::size_t>(axis)]; ++i) {
-            map[static_cast<std::size_t>(first) + i] = static_cast<std::int32_t>(i);
-        }
-        first += static_cast<std::int32_t>(source_dims[static_cast<std::size_t>(axis)]);
-        inputs.push_back(view.tensor);
-        spec.sources.push_back(std::move(source));
-    }
-    const std::uint32_t family = add_family(index_.node_name(node), FamilyKind::Move, output, spec.layout, std::move(inputs));
-    draft_.families[family].move = static_cast<std::uint32_t>(draft_.moves.size());
-    draft_.moves.push_back(std::move(spec));
     set_result(output, family);
 }
 
@@ -417,11 +394,13 @@ void set_gaps(Draft& draft) {
     for (const DraftFamily& family : draft.families) {
         const Family& row = family.row;
         if (row.kind != static_cast<std::uint32_t>(FamilyKind::Matrix)) continue;
-        TaskTensor& input = draft.tensors[family.inputs[0]];
-        const std::uint32_t end = (draft.tensors[row.output].columns - 1) * row.stride_columns + (row.kernel_columns - 1) * row.dilation_columns + 1;
-        const std::uint32_t inside = input.columns + row.pad_left;
-        const std::uint32_t overhang = end > inside ? end - inside : 0;
-        input.gap = std::max({input.gap, row.pad_left, overhang});
+        for (std::uint32_t slot = 0; slot < family.body_inputs; ++slot) {
+            TaskTensor& input = draft.tensors[family.inputs[slot]];
+            const std::uint32_t end = (draft.tensors[row.output].columns - 1) * row.stride_columns + (row.kernel_columns - 1) * row.dilation_columns + 1;
+            const std::uint32_t inside = input.columns + row.pad_left;
+            const std::uint32_t overhang = end > inside ? end - inside : 0;
+            input.gap = std::max({input.gap, row.pad_left, overhang});
+        }
     }
 }
 

@@ -85,11 +85,14 @@ class LaneCutter {
 public:
     LaneCutter(TasksColumns& columns, std::uint32_t family) : columns_(columns), family_(columns.families[family]), id_(family) {
         const Tasks tasks = view(columns);
-        if (kind() == FamilyKind::Matrix || kind() == FamilyKind::Pool) reach_ = window_reach(tasks, family_);
         operand_kinds_.assign(family_.input_count, OperandKind::None);
         for (const Step& step : tasks.steps.subspan(family_.first_step, family_.step_count)) {
             const auto operand = static_cast<OperandKind>(step.operand_kind);
             if (operand == OperandKind::Input || operand == OperandKind::InputBroadcast) operand_kinds_[step.operand] = operand;
+        }
+        reaches_.resize(family_.input_count);
+        for (std::uint32_t slot = 0; slot < family_.input_count; ++slot) {
+            if (reads_window(slot)) reaches_[slot] = window_reach(tasks, family_, slot);
         }
         if (kind() == FamilyKind::Move) {
             for (const MoveRange& range : columns.moves) {
@@ -115,6 +118,9 @@ public:
 
 private:
     [[nodiscard]] FamilyKind kind() const { return static_cast<FamilyKind>(family_.kind); }
+    [[nodiscard]] bool reads_window(std::uint32_t slot) const {
+        return (kind() == FamilyKind::Matrix || kind() == FamilyKind::Pool) && operand_kinds_[slot] == OperandKind::None;
+    }
     [[nodiscard]] const TaskTensor& input(std::uint32_t slot) const { return columns_.tensors[columns_.inputs[family_.first_input + slot]]; }
 
     void add_lane(const TileGrid& grid, std::uint32_t first_tile, std::uint32_t tile_count) {
@@ -145,10 +151,10 @@ private:
         const bool elementwise = operand_kinds_[slot] == OperandKind::Input || (kind() == FamilyKind::Pointwise && slot == 0);
         if (!elementwise && operand_kinds_[slot] == OperandKind::InputBroadcast) {
             draft.add(0, 0);
-        } else if (elementwise || kind() == FamilyKind::Matrix || kind() == FamilyKind::Pool) {
+        } else if (elementwise || reads_window(slot)) {
             const TaskTensor& source = input(slot);
             grid.for_each_row(lane.first_tile, lane.tile_count, [&](const TileRectangle&, const TileRectangle& computed) {
-                draft.add(elementwise ? computed : window_rectangle(family_, reach_, source, computed), source);
+                draft.add(elementwise ? computed : window_rectangle(family_, reaches_[slot], source, computed), source);
             });
         }
     }
@@ -165,7 +171,7 @@ private:
     TasksColumns& columns_;
     const Family family_;
     std::uint32_t id_;
-    WindowReach reach_;
+    std::vector<WindowReach> reaches_;         // per slot, of those that are read through the window
     std::vector<OperandKind> operand_kinds_;
     std::uint32_t next_copy_ = 0;
     std::uint32_t end_copy_ = 0;
@@ -173,15 +179,16 @@ private:
 
 }  // namespace
 
-WindowReach window_reach(const Tasks& tasks, const Family& family) {
+WindowReach window_reach(const Tasks& tasks, const Family& family, std::uint32_t slot) {
     if (static_cast<FamilyKind>(family.kind) == FamilyKind::Pool) {
         return {0, std::int64_t{family.kernel_rows - 1} * family.dilation_rows, 0, std::int64_t{family.kernel_columns - 1} * family.dilation_columns};
     }
     constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
     WindowReach reach{far, 0, far, 0};
-    const std::int64_t channels = tasks.tensors[tasks.inputs[family.first_input]].channels;
+    const std::int64_t channels = tasks.tensors[tasks.inputs[family.first_input + slot]].channels;
     for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) {
         for (const Piece& piece : tasks.pieces.subspan(strip.first_piece, strip.piece_count)) {
+            if (piece.input != slot) continue;
             reach.first_row = std::min<std::int64_t>(reach.first_row, piece.row);
             reach.last_row = std::max<std::int64_t>(reach.last_row, piece.row);
             reach.first_column = std::min<std::int64_t>(reach.first_column, piece.column_elems / channels);

@@ -15,6 +15,6 @@ struct WindowReach {
     std::int64_t first_column = 0;
     std::int64_t last_column = 0;
 };
-[[nodiscard]] WindowReach window_reach(const Tasks& tasks, const Family& family);
+[[nodiscard]] WindowReach window_reach(const Tasks& tasks, const Family& family, std::uint32_t slot);
 
 }  // namespace weft::preparation

@@ -36,21 +36,24 @@ struct WindowAxis {
 WindowAxis row_axis(const Family& window) { return {window.kernel_rows, window.stride_rows, window.dilation_rows}; }
 WindowAxis column_axis(const Family& window) { return {window.kernel_columns, window.stride_columns, window.dilation_columns}; }
 
-/// Contiguous runs of input elements that a block's window consists of, by input row, input column, channel. Neighbouring
-/// columns are one run where the block has all channels.
+/// Contiguous runs of input elements that a block's window consists of, by input row, input, input column, channel. Neighbouring
+/// columns are one run where the block has all channels of the input.
 std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice) {
-    const std::uint32_t first = block.first_group * problem.spec.inputs_per_group;
-    const std::uint32_t count = block.group_count * problem.spec.inputs_per_group;
-    const bool joined = count == problem.input_channels;
+    const bool dense = problem.spec.groups == 1;
     const auto rows = row_axis(problem.window).needed(choice.tile_rows);
     const auto columns = column_axis(problem.window).needed(choice.tile_columns);
     std::vector<Piece> segments;
     for (std::uint32_t row = 0; row < rows.size(); ++row) {
         if (rows[row] == 0) continue;
-        for (std::uint32_t column = 0; column < columns.size(); ++column) {
-            if (columns[column] == 0) continue;
-            if (joined && column > 0 && columns[column - 1] != 0) segments.back().length += count;
-            else segments.push_back({0, row, column * problem.input_channels + first, count});
+        for (std::uint32_t input = 0; input < problem.input_channels.size(); ++input) {
+            const std::uint32_t channels = problem.input_channels[input];
+            const std::uint32_t first = dense ? 0 : block.first_group * problem.spec.inputs_per_group;
+            const std::uint32_t count = dense ? channels : block.group_count * problem.spec.inputs_per_group;
+            for (std::uint32_t column = 0; column < columns.size(); ++column) {
+                if (columns[column] == 0) continue;
+                if (count == channels && column > 0 && columns[column - 1] != 0) segments.back().length += count;
+                else segments.push_back({input, row, column * channels + first, count});
+            }
         }
     }
     return segments;
@@ -62,10 +65,11 @@ Piece part_of(const Piece& piece, std::uint32_t first, std::uint32_t length) {
     return {piece.input, piece.row, piece.column_elems + first, length};
 }
 
-/// Every full piece of `limit` elements in place; what remains of a segment goes in place too, or to `rest`.
-std::vector<PieceList> cut_in_place(const std::vector<Piece>& segments, std::uint32_t limit, std::vector<Piece>* rest) {
+/// Every full piece of limits[input] elements in place; what remains of a segment goes in place too, or to `rest`.
+std::vector<PieceList> cut_in_place(const std::vector<Piece>& segments, std::span<const std::uint32_t> limits, std::vector<Piece>* rest) {
     std::vector<PieceList> strips;
     for (const Piece& segment : segments) {
+        const std::uint32_t limit = limits[segment.input];
         for (std::uint32_t first = 0; first < segment.length; first += limit) {
             const std::uint32_t length = std::min(limit, segment.length - first);
             if (length < limit && rest != nullptr) rest->push_back(part_of(segment, first, length));
@@ -139,14 +143,17 @@ private:
 
     template <class Function>
     void for_each_run(const PieceList& pieces, const Function& function) const {
-        const std::uint32_t channels = problem_.input_channels;
         const std::uint32_t per_group = problem_.spec.inputs_per_group;
         for (const Piece& piece : pieces) {
+            const auto inputs = std::span(problem_.input_channels);
+            const std::uint32_t channels = inputs[piece.input];
+            const std::uint32_t before = std::accumulate(inputs.begin(), inputs.begin() + piece.input, 0U);
             for (std::uint32_t done = 0; done < piece.length;) {
                 const std::uint32_t element = piece.column_elems + done;
-                const std::uint32_t first = element % channels % per_group;
-                const std::uint32_t length = std::min(piece.length - done, per_group - first);
-                function(Run{piece.row, element / channels, element % channels / per_group, first, length});
+                const std::uint32_t channel = before + element % channels;
+                const std::uint32_t first = channel % per_group;
+                const std::uint32_t length = std::min({piece.length - done, per_group - first, channels - element % channels});
+                function(Run{piece.row, element / channels, channel / per_group, first, length});
                 done += length;
             }
         }
@@ -217,10 +224,10 @@ bool alike(const MatrixProblem& a, const MatrixProblem& b) {
         const MatrixSpec& spec = problem.spec;
         const Family& window = problem.window;
         return std::array{spec.groups,           spec.inputs_per_group,  spec.outputs_per_group,  window.kernel_rows,     window.kernel_columns,
-                          window.stride_rows,    window.stride_columns,  window.dilation_rows,    window.dilation_columns, problem.input_channels,
-                          problem.output_rows,   problem.output_columns};
+                          window.stride_rows,    window.stride_columns,  window.dilation_rows,    window.dilation_columns, problem.output_rows,
+                          problem.output_columns};
     };
-    return key(a) == key(b);
+    return key(a) == key(b) && a.input_channels == b.input_channels;
 }
 
 std::string_view form_name(StripForm form) {
@@ -241,10 +248,13 @@ std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBl
     if (choice.form == StripForm::gather) {
         cut_dense(segments, limit, lists);
     } else {
-        const std::uint32_t pixel = block.group_count * problem.spec.inputs_per_group;
-        const bool whole_pixels = choice.form == StripForm::pixels && pixel < limit;
+        std::vector<std::uint32_t> limits;
+        for (const std::uint32_t channels : problem.input_channels) {
+            const std::uint32_t pixel = problem.spec.groups == 1 ? channels : block.group_count * problem.spec.inputs_per_group;
+            limits.push_back(choice.form == StripForm::pixels && pixel < limit ? limit / pixel * pixel : limit);
+        }
         std::vector<Piece> rest;
-        lists = cut_in_place(segments, whole_pixels ? limit / pixel * pixel : limit, choice.form == StripForm::mixed ? &rest : nullptr);
+        lists = cut_in_place(segments, limits, choice.form == StripForm::mixed ? &rest : nullptr);
         cut_dense(rest, limit, lists);
     }
     StripBuilder builder(problem, block, choice);
@@ -296,9 +306,11 @@ std::vector<std::uint32_t> tile_sizes(std::uint32_t extent, std::uint32_t widest
 std::vector<StripForm> strip_forms(const MatrixProblem& problem, std::uint32_t groups_per_block, const ChipFacts& chip) {
     const std::uint32_t pixel = groups_per_block * problem.spec.inputs_per_group;
     // Where the block has only some channels, its segments are single pixels: two in one strip save far more than their copies cost.
-    if (pixel < problem.input_channels && 2 * pixel <= chip.crossbar_rows) return {StripForm::gather};
+    if (pixel < problem.pixel_channels() && 2 * pixel <= chip.crossbar_rows) return {StripForm::gather};
     std::vector<StripForm> forms{StripForm::rows, StripForm::gather, StripForm::mixed};
-    const bool cuts_pixels = pixel < chip.crossbar_rows && chip.crossbar_rows % pixel != 0;
+    const auto is_cut = [&](std::uint32_t channels) { return channels < chip.crossbar_rows && chip.crossbar_rows % channels != 0; };
+    const bool dense = problem.spec.groups == 1;
+    const bool cuts_pixels = dense ? std::any_of(problem.input_channels.begin(), problem.input_channels.end(), is_cut) : is_cut(pixel);
     if (cuts_pixels) forms.insert(forms.begin() + 1, StripForm::pixels);
     return forms;
 }

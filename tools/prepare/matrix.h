@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,10 +15,11 @@ namespace weft::preparation {
 struct MatrixProblem {
     MatrixSpec spec;
     Family window;                      ///< kernel, stride, dilation
-    std::uint32_t input_channels = 0;   ///< of the input's pixels
+    std::vector<std::uint32_t> input_channels;  ///< of every input's pixels; several are the parts of a concatenation (one group only)
     std::uint32_t output_rows = 1;
     std::uint32_t output_columns = 1;
 
+    [[nodiscard]] std::uint32_t pixel_channels() const { return std::accumulate(input_channels.begin(), input_channels.end(), 0U); }
     [[nodiscard]] std::uint32_t output_channels() const { return spec.groups * spec.outputs_per_group; }
 };
 

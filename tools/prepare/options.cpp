@@ -101,7 +101,7 @@ std::int64_t transfer_ns(std::uint32_t outputs, const ChipFacts& chip) { return 
 
 /// Input elements that a tile adds to those of its neighbours.
 std::uint32_t new_inputs(const MatrixProblem& problem, const MappingChoice& choice) {
-    return choice.positions() * problem.window.stride_rows * problem.window.stride_columns * problem.input_channels;
+    return choice.positions() * problem.window.stride_rows * problem.window.stride_columns * problem.pixel_channels();
 }
 
 /// Prices a choice; false where it cannot be used.

@@ -50,9 +50,9 @@ private:
 
     void append(DraftFamily family, bool with_steps) {
         if (with_steps) {
-            // Operand slots follow the body's inputs, which may be more than the layer's one.
-            const auto shift = static_cast<std::uint32_t>(family.inputs.size()) - 1;
-            family.inputs.insert(family.inputs.end(), layer_.inputs.begin() + 1, layer_.inputs.end());
+            // Operand slots follow the body's inputs, which may be others than the layer's.
+            const auto shift = static_cast<std::uint32_t>(family.inputs.size()) - layer_.body_inputs;
+            family.inputs.insert(family.inputs.end(), layer_.inputs.begin() + layer_.body_inputs, layer_.inputs.end());
             for (Step step : layer_.steps) {
                 const auto kind = static_cast<OperandKind>(step.operand_kind);
                 if (kind == OperandKind::Input || kind == OperandKind::InputBroadcast) step.operand += shift;
@@ -70,7 +70,7 @@ private:
         for (const std::size_t end : group.part_ends) {
             parts.push_back(whole ? output : partial_tensor(group.channel_count));
             DraftFamily family = derived(whole ? name : fmt::format("{}:part{}", name, parts.size() - 1), FamilyKind::Matrix, parts.back());
-            family.inputs = {layer_.inputs[0]};
+            family.inputs.assign(layer_.inputs.begin(), layer_.inputs.begin() + layer_.body_inputs);
             family.strips.assign(std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(first)),
                                  std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(end)));
             append(std::move(family), whole && with_steps);
@@ -118,7 +118,9 @@ private:
 
 MatrixProblem matrix_problem(const Draft& draft, const DraftFamily& layer) {
     const TaskTensor& output = draft.tensors[layer.row.output];
-    return {draft.matrices[layer.matrix], layer.row, draft.tensors[layer.inputs[0]].channels, output.rows, output.columns};
+    MatrixProblem problem{draft.matrices[layer.matrix], layer.row, {}, output.rows, output.columns};
+    for (std::uint32_t slot = 0; slot < layer.body_inputs; ++slot) problem.input_channels.push_back(draft.tensors[layer.inputs[slot]].channels);
+    return problem;
 }
 
 void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<MappingChoice>& choices, bool blocks) {
