@@ -16,10 +16,11 @@ struct Chain {
     ipu21::LoweredProgram lowered;
     TimingColumns timing;
     PlannerCounts counts;
+    ipu21::PrepareFigures figures;
 
     Chain(const GraphColumns& graph, const TargetColumns& target, const ipu21::PrepareOptions& prepare = {}, const ipu21::PlanningOptions& plan = {},
           std::size_t candidate = 0) {
-        tasks = ipu21::prepare(view(graph), view(target), prepare);
+        tasks = ipu21::prepare(view(graph), view(target), prepare, &figures);
         validate(view(tasks), "tasks");
         schedules = ipu21::make_schedules(view(tasks), view(target), plan, {}, &counts);
         for (const ScheduleColumns& schedule : schedules) validate(view(schedule), "schedule");

@@ -91,6 +91,39 @@ inline GraphColumns mlp_graph(std::uint32_t batch, std::uint32_t tokens, std::ui
     return g.graph();
 }
 
+/// One linear map.
+inline GraphColumns linear_graph(std::uint32_t rows, std::uint32_t inner, std::uint32_t columns) {
+    GraphBuilder g;
+    g.output(g.linear("product", g.input("x", {1, rows, inner}), columns));
+    return g.graph();
+}
+
+/// Scaled dot-product attention of given queries, keys and values, nothing else.
+inline GraphColumns bare_attention_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t heads) {
+    GraphBuilder g;
+    const auto split = [&](const std::string& name, const std::vector<std::int32_t>& perm) {
+        const std::vector<std::uint32_t> four{1, tokens, heads, width / heads};
+        const std::uint32_t reshaped = g.node(OperatorKind::Reshape, name + ".split", {g.input(name, {1, tokens, width})}, four);
+        std::vector<std::uint32_t> dims;
+        for (const std::int32_t axis : perm) dims.push_back(four[static_cast<std::size_t>(axis)]);
+        const std::uint32_t result = g.node(OperatorKind::Transpose, name + ".heads", {reshaped}, dims);
+        g.ints(AttributeKey::Perm, perm);
+        return result;
+    };
+    const std::uint32_t q = split("q", {0, 2, 1, 3});
+    const std::uint32_t k = split("k", {0, 2, 3, 1});
+    const std::uint32_t v = split("v", {0, 2, 1, 3});
+    const std::uint32_t scores = g.node(OperatorKind::MatMul, "scores", {q, k}, {1, heads, tokens, tokens});
+    const std::uint32_t scaled = g.node(OperatorKind::Mul, "scaled", {scores, g.weight({1})}, {1, heads, tokens, tokens});
+    const std::uint32_t soft = g.unary(OperatorKind::Softmax, "softmax", scaled);
+    g.ints(AttributeKey::Axis, {3});
+    const std::uint32_t mixed = g.node(OperatorKind::MatMul, "mixed", {soft, v}, {1, heads, tokens, width / heads});
+    const std::uint32_t back = g.node(OperatorKind::Transpose, "back", {mixed}, {1, tokens, heads, width / heads});
+    g.ints(AttributeKey::Perm, {0, 2, 1, 3});
+    g.output(g.node(OperatorKind::Reshape, "attention", {back}, {1, tokens, width}));
+    return g.graph();
+}
+
 /// A pre-norm transformer block; heads of `width / heads` columns. Without `hidden` its attention half alone.
 inline GraphColumns block_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t hidden, std::uint32_t heads) {
     GraphBuilder g;

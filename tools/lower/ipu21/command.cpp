@@ -53,6 +53,13 @@ void LowerCommand::run(Tool& tool, const Tasks& tasks, const Schedule& schedule,
     tool.report()["transfers"] = program.tile_transfers.size();
     tool.report()["scheduled_exchange_cycles"] = scheduled;
     tool.report()["allocations"] = program.allocations.size();
+    PlacedBytes placed;
+    for (const PlacedBytes& step : placed_bytes(view(program), target.core_count)) {
+        placed.standard = std::max(placed.standard, step.standard);
+        placed.interleaved = std::max(placed.interleaved, step.interleaved);
+    }
+    tool.report()["standard_bytes_max"] = placed.standard;
+    tool.report()["interleaved_bytes_max"] = placed.interleaved;
     tool.report()["local_bytes_max"] = *std::ranges::max_element(program.core_local_elems);
 }
 

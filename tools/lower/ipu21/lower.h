@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "artifact/program.h"
 #include "artifact/schedule.h"
@@ -40,5 +41,15 @@ struct LoweredProgram {
 /// The steps, exchange phases with their finalised schedules, and memory of a chosen set of plans. Throws Failure(bad_input) where
 /// the schedule does not belong to the tasks.
 [[nodiscard]] LoweredProgram lower(const Tasks& tasks, const Schedule& schedule, const Target& target);
+
+/// Bytes in use on the fullest tile, per memory class.
+struct PlacedBytes {
+    std::uint32_t standard = 0;
+    std::uint32_t interleaved = 0;
+    bool operator==(const PlacedBytes&) const = default;
+};
+
+/// One entry per step of a placed program; bytes that several buffers share count once.
+[[nodiscard]] std::vector<PlacedBytes> placed_bytes(const Program& program, std::uint32_t tiles);
 
 }  // namespace weft::ipu21
