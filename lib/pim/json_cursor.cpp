@@ -1,14 +1,34 @@
 #include "pim/json_cursor.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace weft {
 
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18U;
+
+/// Eight characters at once, the first one lowest.
+std::uint64_t load_eight(const char* at) {
+    std::uint64_t eight;
+    std::memcpy(&eight, at, sizeof eight);   // little-endian hosts only, as everywhere in weft
+    return eight;
+}
+
+/// How many of eight characters, from the first on, are ordinary ones inside a text: no quote, backslash or control character.
+unsigned ordinary_of_eight(std::uint64_t eight) {
+    constexpr std::uint64_t ones = 0x0101010101010101ULL;
+    constexpr std::uint64_t tops = 0x8080808080808080ULL;
+    // The lowest top bit set is right: borrows only spoil characters behind it.
+    const auto equal = [&](std::uint64_t letter) { const std::uint64_t rest = eight ^ ones * letter; return (rest - ones) & ~rest; };
+    const std::uint64_t control = (eight - ones * 0x20) & ~eight;
+    const std::uint64_t special = (equal('"') | equal('\\') | control) & tops;
+    return special == 0 ? 8 : static_cast<unsigned>(std::countr_zero(special)) / 8;
+}
 
 }  // namespace
 
@@ -54,6 +74,11 @@ void JsonCursor::fail_inside_text() const {
 std::string_view JsonCursor::string() {
     expect('"');
     const char* start = at_;
+    while (end_ - at_ >= 8) {
+        const unsigned ordinary = ordinary_of_eight(load_eight(at_));
+        at_ += ordinary;
+        if (ordinary != 8) break;
+    }
     while (at_ != end_ && *at_ != '"' && *at_ != '\\') {
         if (static_cast<unsigned char>(*at_) < 0x20) fail("a control character inside a text");
         ++at_;
@@ -96,6 +121,15 @@ std::string_view JsonCursor::unescape(const char* start) {
 std::int32_t JsonCursor::integer() {
     skip_space();
     const char* start = at_;
+    // Almost all: a few digits and then something else. The rest, and whatever is wrong, below.
+    std::int32_t digits = 0;
+    const char* const last = at_ + std::min<std::ptrdiff_t>(end_ - at_, 10);
+    const char* digit = at_;
+    for (; digit != last && *digit >= '0' && *digit <= '9' && digit - at_ < 9; ++digit) digits = digits * 10 + (*digit - '0');
+    if (digit != start && digit != last && (*digit == ',' || *digit == '}' || *digit == ' ' || *digit == '\n')) {
+        at_ = digit;
+        return digits;
+    }
     std::int32_t value = 0;
     const auto [stop, error] = std::from_chars(at_, end_, value);
     if (error == std::errc::result_out_of_range) fail("a number that does not fit 32 bits");

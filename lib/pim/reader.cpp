@@ -211,6 +211,19 @@ std::map<std::size_t, CoreFile> list_core_files(const std::filesystem::path& fol
     return files;
 }
 
+/// Room for what the files can hold, so that the list does not grow by copies. Pages that are not used cost nothing.
+std::size_t expected_instructions(const std::map<std::size_t, CoreFile>& files) {
+    constexpr std::size_t limit = std::size_t{1} << 24U;
+    constexpr std::size_t text_bytes = 32;   // few instructions have less
+    std::size_t sum = 0;
+    for (const auto& [core, file] : files) {
+        std::error_code error;
+        const auto size = std::filesystem::file_size(file.path, error);
+        if (!error) sum += std::min<std::size_t>(size, limit * record_bytes) / (file.binary ? record_bytes : text_bytes);
+    }
+    return std::min(sum, limit);
+}
+
 std::string_view as_text(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 ProgramColumns read_folder(const std::filesystem::path& folder) {
@@ -231,6 +244,7 @@ ProgramColumns read_folder(const std::filesystem::path& folder) {
         if (!files.contains(core)) bad_input("{}: no file for core {} (an idle core needs an empty one)", folder.string(), core);
     }
     ProgramColumns program = empty_program(config, cores);
+    program.instructions.reserve(expected_instructions(files));
     for (const auto& [core, core_file] : files) {
         const MappedFile file(core_file.path);
         const std::size_t first = program.instructions.size();
@@ -268,7 +282,8 @@ void parse_binary_core(std::span<const std::byte> bytes, std::string_view file, 
     const std::size_t present = (bytes.size() - header_bytes) / record_bytes;
     if (count > present) bad_input("{}: cut off: {} instructions announced, {} there", file, count, present);
     const InstructionLimits limits{core_count, group_count};
-    instructions.reserve(instructions.size() + count);
+    // Not to the exact size: one core's file follows another's.
+    if (const std::size_t wanted = instructions.size() + count; wanted > instructions.capacity()) instructions.reserve(std::max(wanted, 2 * instructions.capacity()));
     const std::byte* record = bytes.data() + header_bytes;
     for (std::size_t at = 0; at < count; ++at, record += record_bytes) {
         const Instruction instruction = decode_record(record);

@@ -19,14 +19,29 @@ constexpr std::int32_t core_count_limit = 1 << 15;
 
 bool is_vector(Opcode op) { return op >= Opcode::Vvadd && op <= Opcode::Vrsl; }
 
-/// A number that tells short words apart quickly: length and the first eight characters. Equal words have equal numbers.
-constexpr std::uint64_t word_number(std::string_view word) {
-    std::uint64_t number = word.size();
-    for (std::size_t at = 0; at < std::min<std::size_t>(word.size(), 8); ++at) {
-        number = (number ^ static_cast<unsigned char>(word[at])) * 0x9e3779b97f4a7c15ULL;
+/// Length and up to eight characters of a word. For words of at most eight characters, equal numbers are equal words.
+struct ShortWord {
+    std::uint64_t characters = 0;
+    std::size_t size = 0;
+    bool operator==(const ShortWord&) const = default;
+
+    constexpr ShortWord() = default;
+    constexpr explicit ShortWord(std::string_view word) : size(word.size()) {
+        if (size >= 4) {
+            characters = four(word.data()) | four(word.data() + size - 4) << 32U;   // the first and the last: all, or all but some in the middle
+        } else {
+            for (const char letter : word) characters = characters << 8U | static_cast<unsigned char>(letter);
+        }
     }
-    return number;
-}
+    [[nodiscard]] constexpr std::uint64_t hash() const { return (characters + size) * 0x9e3779b97f4a7c15ULL; }
+
+private:
+    static constexpr std::uint64_t four(const char* at) {
+        std::uint64_t number = 0;
+        for (unsigned i = 0; i < 4; ++i) number |= std::uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);   // one load
+        return number;
+    }
+};
 
 /// Words of a fixed list to their places: one probe for almost every word, one comparison to be sure.
 template <std::size_t Count>
@@ -34,26 +49,31 @@ class WordTable {
 public:
     static constexpr std::size_t absent = Count;
 
-    constexpr explicit WordTable(const std::array<std::string_view, Count>& words) : words_(words) {
-        for (auto& slot : slots_) slot = Count;
+    constexpr explicit WordTable(const std::array<std::string_view, Count>& words) {
         for (std::size_t word = 0; word < Count; ++word) {
-            std::size_t slot = word_number(words[word]) >> shift;
-            while (slots_[slot] != Count) slot = (slot + 1) % slots_.size();
-            slots_[slot] = word;
+            const ShortWord key(words[word]);
+            std::size_t slot = key.hash() >> shift;
+            while (slots_[slot].place != Count) slot = (slot + 1) % slots_.size();
+            slots_[slot] = {key, words[word], word};
         }
     }
 
     [[nodiscard]] std::size_t find(std::string_view word) const {
-        for (std::size_t slot = word_number(word) >> shift; slots_[slot] != Count; slot = (slot + 1) % slots_.size()) {
-            if (words_[slots_[slot]] == word) return slots_[slot];
+        const ShortWord key(word);
+        for (std::size_t slot = key.hash() >> shift; slots_[slot].place != Count; slot = (slot + 1) % slots_.size()) {
+            if (slots_[slot].key == key && (key.size <= 8 || slots_[slot].word == word)) return slots_[slot].place;
         }
         return absent;
     }
 
 private:
     static constexpr unsigned shift = 64 - 8;
-    std::array<std::string_view, Count> words_;
-    std::array<std::size_t, 256> slots_{};
+    struct Slot {
+        ShortWord key;
+        std::string_view word;
+        std::size_t place = Count;
+    };
+    std::array<Slot, 256> slots_{};
 };
 
 constexpr WordTable<mnemonics.size()> mnemonic_table(mnemonics);

@@ -304,6 +304,58 @@ TEST_CASE("skipping passes over any value, however deep") {
     }
 }
 
+TEST_CASE("texts and numbers are read several characters at a time, and every character counts") {
+    const auto text_of = [](const std::string& json) {
+        JsonCursor cursor(json, "t");
+        return std::string(cursor.string());
+    };
+    const auto failure = [](const std::string& json, auto&& read) -> std::string {
+        JsonCursor cursor(json, "t");
+        try {
+            read(cursor);
+        } catch (const Failure& problem) {
+            return problem.what();
+        }
+        return {};
+    };
+    const auto as_text = [](JsonCursor& cursor) { (void)cursor.string(); };
+    for (std::size_t size = 0; size < 24; ++size) {
+        const std::string plain(size, '\xe4');   // a top bit, as in UTF-8
+        CHECK(text_of('"' + plain + "\"   ") == plain);
+        CHECK(text_of('"' + plain + '"') == plain);
+        CHECK(contains(failure('"' + plain, as_text), "ends inside a text"));
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string changed = plain;
+            changed[at] = '\x1f';
+            CHECK(contains(failure('"' + changed + '"', as_text), fmt::format("byte {}: a control character", at + 1)));
+            changed[at] = '"';
+            CHECK(text_of('"' + changed + '"') == plain.substr(0, at));
+            changed.replace(at, 1, "\\t");
+            std::string meant = plain;
+            meant[at] = '\t';
+            CHECK(text_of('"' + changed + '"') == meant);
+        }
+    }
+    const auto number_of = [](const std::string& json) {
+        JsonCursor cursor(json, "n");
+        const std::int32_t value = cursor.integer();
+        cursor.finish();
+        return value;
+    };
+    for (const std::string space : {"", " ", "\n", "\t"}) {
+        for (std::int64_t value = 1; value < 2147483648; value *= 7) {
+            CHECK(number_of(fmt::format("{}{}{}", space, value, space)) == value);
+            CHECK(number_of(fmt::format("{}{}{}", space, -value, space)) == -value);
+        }
+        CHECK(number_of("2147483647" + space) == 2147483647);
+        CHECK(number_of("00000000012" + space) == 12);
+        CHECK(number_of("12.0" + space) == 12);
+        CHECK(number_of("3e2" + space) == 300);
+        CHECK(contains(failure("2147483648" + space, [](JsonCursor& cursor) { (void)cursor.integer(); }), "does not fit"));
+        CHECK(contains(failure("x1" + space, [](JsonCursor& cursor) { (void)cursor.integer(); }), "whole number"));
+    }
+}
+
 TEST_CASE("damaged files are refused or read, never more") {
     std::mt19937 random(11);
     const std::string json = combined(every_kind, R"("core0": [3], "core1": [])", R"(, "core1": [])");
