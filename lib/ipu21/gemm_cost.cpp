@@ -1,9 +1,9 @@
 #include "ipu21/gemm_cost.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/checked.h"
+#include "ipu21/gemm_kernels.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -17,15 +17,6 @@ constexpr std::uint64_t pair_overhead = 103;
 constexpr std::uint64_t dedicated_overhead = 215;
 
 std::uint64_t words_of(std::uint64_t elems, const GemmPlan& plan) { return ceil_divide<std::uint64_t>(elems * plan.elem_bytes, word_bytes); }
-
-std::uint32_t columns_per_tile(const GemmPlan& plan) {
-    const std::uint32_t grain = column_grain(plan);
-    return std::min(plan.n, ceil_divide(ceil_divide(plan.n, grain), plan.columns) * grain);
-}
-std::uint32_t rows_per_tile(const GemmPlan& plan) { return ceil_divide(ceil_divide(plan.m, row_grain(plan)), plan.rows) * row_grain(plan); }
-std::uint32_t inner_per_tile(const GemmPlan& plan) {
-    return std::min(plan.k, ceil_divide(ceil_divide(plan.k, plan.amp_columns), plan.inner) * plan.amp_columns);
-}
 
 bool exclusive(const Target& target) { return target.ipu21.discipline == ExchangeDiscipline::Exclusive; }
 
@@ -85,76 +76,6 @@ std::uint64_t parallel_reduction_exchange(const Target& target, const GemmPlan& 
     return cycles + rounds * (words + pieces * pair_overhead);
 }
 
-void take(CostTerms& terms, std::uint64_t& term, CostSource& source, const KernelCost& cost, std::uint64_t times) {
-    term += cost.cycles * times;
-    // A term is as well founded as its weakest part.
-    source = terms.calls == 0 ? cost.source : std::min(source, cost.source);
-    terms.error_ppm = std::max(terms.error_ppm, cost.error_ppm);
-}
-
-void stationary_kernels(const GemmPlan& plan, bool staged, const KernelCosts& kernels, CostTerms& terms) {
-    const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
-    const std::uint32_t width = std::min(plan.output_block, columns_per_tile(plan));
-    const std::uint64_t panels = ceil_divide(columns_per_tile(plan), width);
-    const bool streamed = plan.weight_slabs > 1;
-    // Streamed panels arrive in an interleaved buffer whatever class they were stored in.
-    GemmCall call{rows_per_tile(plan), std::min(plan.inner_block, plan.k), width, plan.elem_bytes,
-                  plan.interleaved_weights || staged || streamed, false, staged};
-    take(terms, terms.local, terms.local_source, kernels.gemm(call), panels);
-    terms.calls += static_cast<std::uint32_t>(panels);
-    if (blocks > 1) {
-        call.accumulate = true;
-        take(terms, terms.local, terms.local_source, kernels.gemm(call), panels * (blocks - 1));
-        terms.calls += static_cast<std::uint32_t>(panels * (blocks - 1));
-    }
-    if (staged) {
-        const KernelCost stage = kernels.stage(std::uint64_t{call.inner} * call.columns * plan.elem_bytes);
-        terms.staging += stage.cycles * panels * blocks;
-        terms.staging_source = stage.source;
-        terms.calls += static_cast<std::uint32_t>(panels * blocks);
-    }
-}
-
-void panel_kernels(const GemmPlan& plan, const KernelCosts& kernels, CostTerms& terms) {
-    const std::uint64_t blocks = ceil_divide(inner_per_tile(plan), plan.inner_block);
-    const std::uint64_t panels = ceil_divide(plan.n, plan.output_block);
-    GemmCall call{rows_per_tile(plan), plan.inner_block, plan.output_block, plan.elem_bytes, true, false, false};
-    take(terms, terms.local, terms.local_source, kernels.gemm(call), panels);
-    if (blocks > 1) {
-        call.accumulate = true;
-        take(terms, terms.local, terms.local_source, kernels.gemm(call), panels * (blocks - 1));
-    }
-    terms.calls += static_cast<std::uint32_t>(panels * blocks);
-    std::uint64_t additions = 0;
-    for (std::uint64_t left = plan.inner; left > 1; left = ceil_divide<std::uint64_t>(left, plan.fan_in)) {
-        additions += std::min<std::uint64_t>(left, plan.fan_in) - 1;
-    }
-    const KernelCost add = kernels.reduce(std::uint64_t{rows_per_tile(plan)} * plan.output_block * plan.elem_bytes);
-    take(terms, terms.local, terms.local_source, add, additions * panels);
-    terms.calls += static_cast<std::uint32_t>(additions * panels);
-}
-
-void parallel_kernels(const GemmPlan& plan, bool staged, const KernelCosts& kernels, CostTerms& terms) {
-    GemmCall call{rows_per_tile(plan), inner_per_tile(plan), columns_per_tile(plan), plan.elem_bytes, plan.interleaved_weights || staged, false, staged};
-    call.swapped = plan.swapped;
-    if (plan.swapped) std::swap(call.rows, call.columns);
-    take(terms, terms.local, terms.local_source, kernels.gemm(call), 1);
-    terms.calls += 1;
-    if (plan.inner > 1) {
-        const std::uint64_t block = std::uint64_t{call.rows} * call.columns;
-        const bool split = plan.split_rows > 1 || plan.split_columns > 1;
-        const KernelCost add = kernels.reduce((split ? ceil_divide<std::uint64_t>(block, plan.inner) : block) * plan.elem_bytes);
-        take(terms, terms.local, terms.local_source, add, plan.inner - 1);
-        terms.calls += plan.inner - 1;
-    }
-    if (staged) {
-        const KernelCost stage = kernels.stage(std::uint64_t{call.inner} * call.columns * plan.elem_bytes);
-        terms.staging += stage.cycles;
-        terms.staging_source = stage.source;
-        terms.calls += 1;
-    }
-}
-
 std::uint64_t row_bytes(const Target& target, const GemmPlan& plan, std::uint64_t transfers_per_phase) {
     return std::uint64_t{gemm_phase_count(plan)} * word_bytes * (1 + target.ipu21.exchange_row_words * transfers_per_phase);
 }
@@ -182,10 +103,21 @@ CostTerms gemm_cost(const Target& target, const GemmPlan& plan, bool staged_weig
     CostTerms terms;
     terms.phases = gemm_phase_count(plan);
     terms.exchange = estimated_exchange_cycles(target, plan);
-    switch (plan.distribution) {
-        case Distribution::OutputStationary: stationary_kernels(plan, staged_weights, kernels, terms); break;
-        case Distribution::PanelReduction: panel_kernels(plan, kernels, terms); break;
-        default: parallel_kernels(plan, staged_weights, kernels, terms); break;
+    bool first_local = true;
+    for (const KernelUse& use : gemm_kernels(plan, staged_weights)) {
+        terms.calls += narrow<std::uint32_t>(use.times);
+        if (use.kind == KernelUse::Kind::Stage) {
+            const KernelCost cost = kernels.stage(use.bytes);
+            terms.staging += cost.cycles * use.times;
+            terms.staging_source = cost.source;
+            continue;
+        }
+        const KernelCost cost = use.kind == KernelUse::Kind::Product ? kernels.gemm(use.call) : kernels.reduce(use.bytes);
+        terms.local += cost.cycles * use.times;
+        // A term is as well founded as its weakest part.
+        terms.local_source = first_local ? cost.source : std::min(terms.local_source, cost.source);
+        terms.error_ppm = std::max(terms.error_ppm, cost.error_ppm);
+        first_local = false;
     }
     terms.launch += std::uint64_t{target.ipu21.launch_cycles} * terms.calls + std::uint64_t{target.ipu21.measured_boundary_cycles} * terms.phases;
     return terms;

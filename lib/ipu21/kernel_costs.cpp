@@ -21,7 +21,7 @@ KernelKey amount_key(std::string_view kind, std::string_view dimension, std::uin
     return key;
 }
 
-std::uint64_t KernelCosts::analytical_gemm(const GemmCall& call) const {
+GemmCycles KernelCosts::analytical_gemm(const GemmCall& call) const {
     const bool wide = call.elem_bytes == 2;
     const std::uint32_t micro_inner = wide ? machine_.amp_inner_f16 : machine_.amp_inner_f32;
     const std::uint64_t steps = ceil_divide(call.inner, micro_inner);
@@ -31,7 +31,7 @@ std::uint64_t KernelCosts::analytical_gemm(const GemmCall& call) const {
     // micro-block and half the rate, so a step costs twice the feed and the same load.
     const std::uint64_t feed = groups * call.rows * machine_.amp_row_cycles * (wide ? 1 : 2);
     const std::uint64_t load = ceil_divide<std::uint64_t>(groups * group_cycles, 4);
-    return machine_.amp_call_cycles + steps * (feed + load);
+    return {machine_.amp_call_cycles, steps * feed, steps * load};
 }
 
 std::optional<std::uint64_t> KernelCosts::analytical(const KernelKey& key) const {
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> KernelCosts::analytical(const KernelKey& key) const
         const auto columns = dim("columns");
         if (!rows || !inner || !columns || *rows > limit || *inner > limit || *columns > limit) return std::nullopt;
         return analytical_gemm({static_cast<std::uint32_t>(*rows), static_cast<std::uint32_t>(*inner), static_cast<std::uint32_t>(*columns),
-                                has("multiply=f32") ? 4U : 2U, has("load=interleaved"), has("mode=accumulate"), has("source=repacked"), has("orientation=swapped"), has("mixture=two")});
+                                has("multiply=f32") ? 4U : 2U, has("load=interleaved"), has("mode=accumulate"), has("source=repacked"), has("orientation=swapped"), has("mixture=two")}).total();
     }
     if (key.dims.size() != 1) return std::nullopt;
     const std::uint64_t amount = key.dims.front().second;
@@ -75,7 +75,7 @@ KernelCost KernelCosts::look_up(const KernelKey& key, std::uint64_t analytical) 
     return {analytical, CostSource::Analytical, table_->family_error_ppm(key)};
 }
 
-KernelCost KernelCosts::gemm(const GemmCall& call) const { return look_up(gemm_key(call), analytical_gemm(call)); }
+KernelCost KernelCosts::gemm(const GemmCall& call) const { return look_up(gemm_key(call), analytical_gemm(call).total()); }
 
 KernelCost KernelCosts::stage(std::uint64_t bytes) const {
     return look_up(amount_key("stage", "bytes", bytes), ceil_divide<std::uint64_t>(bytes, machine_.stage_bytes_per_cycle));

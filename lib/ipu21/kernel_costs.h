@@ -29,6 +29,14 @@ struct GemmCall {
     bool mixed_rows = false;      ///< compiled for two row counts that differ by one, as tiles of one plan have
 };
 
+/// What the analytical model charges one call.
+struct GemmCycles {
+    std::uint64_t call = 0;   ///< entry and exit
+    std::uint64_t feed = 0;   ///< rows pass the unit
+    std::uint64_t load = 0;   ///< the loaded operand enters the unit, 16 columns of a K block at a time
+    [[nodiscard]] std::uint64_t total() const { return call + feed + load; }
+};
+
 /// Costs of tile-local kernels: measured where the table has the point, interpolated inside its hulls, else analytical.
 class KernelCosts {
 public:
@@ -48,8 +56,8 @@ public:
 
     /// The analytical model for a record's key; nothing where it knows no such kernel.
     [[nodiscard]] std::optional<std::uint64_t> analytical(const KernelKey& key) const;
-    /// The analytical model alone.
-    [[nodiscard]] std::uint64_t analytical_gemm(const GemmCall& call) const;
+    /// The analytical model alone, in its parts.
+    [[nodiscard]] GemmCycles analytical_gemm(const GemmCall& call) const;
 
 private:
     [[nodiscard]] KernelCost look_up(const KernelKey& key, std::uint64_t analytical) const;

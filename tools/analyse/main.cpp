@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "analyse.h"
+#include "analyse/ipu21/explain.h"
 #include "analyse/ipu21/picture.h"
 #include "analyse/ipu21/timing.h"
 #include "artifact/file.h"
@@ -23,6 +24,7 @@ constexpr const char* examples = R"(Examples:
   weft-analyse exported-program/ --target chip.target
   weft-analyse other-compiler.json.gz --target chip.target
   weft-analyse net-0.sched --tasks net.tasks --target chip.target                                  # a plan, before it is lowered
+  weft-analyse net-0.sched --tasks net.tasks --target tiles.target --against forced-0.sched --against-tasks forced.tasks   # why is it faster?
   weft-analyse net-0.prog --target chip.target --timeline net-0.trace.json --timeline-rounds 4     # opens in Perfetto
   weft-analyse net-0.prog --target chip.target --model-memory-controller=false                     # what does the memory's queue cost?
 
@@ -40,6 +42,8 @@ struct Options {
     std::string picture;
     std::uint32_t phase = 0xffffffffU;
     std::string tasks;
+    std::string against;
+    std::string against_tasks;
     std::string timeline;
     std::uint32_t timeline_rounds = 3;
     weft::AnalyseOptions analyse;
@@ -82,16 +86,53 @@ bool is_schedule(const std::string& path) {
     return file.bytes().size() >= 8 && std::memcmp(file.bytes().data() + 4, weft::ArtifactTraits<weft::Schedule>::identifier.data(), 4) == 0;
 }
 
-/// A schedule before lowering: a diagnostic for people, no .timing.
-void run_plan(weft::Tool& tool, const Options& options, const weft::Target& target) {
+/// A schedule and the tasks that it was made from.
+struct Planned {
+    weft::Artifact<weft::Schedule> schedule;
+    weft::Artifact<weft::Tasks> tasks;
+
+    Planned(weft::Tool& tool, const std::string& schedule_path, const std::string& tasks_path) : schedule(schedule_path), tasks(tasks_path) {
+        tool.note_input(tasks_path);
+        if (schedule->tasks_hash_high != tasks.hash().high || schedule->tasks_hash_low != tasks.hash().low) {
+            weft::bad_input("{}: places other tasks than {}; name those it was made from", schedule_path, tasks_path);
+        }
+    }
+};
+
+void check_plan_options(const Options& options) {
     if (options.tasks.empty()) throw weft::Failure(weft::ExitStatus::usage, "a schedule is read together with what it places; add --tasks FILE.tasks");
     if (!options.output.empty()) throw weft::Failure(weft::ExitStatus::usage, "only lowered programs have a .timing; leave out -o");
-    const weft::Artifact<weft::Schedule> schedule(options.program);
-    const weft::Artifact<weft::Tasks> tasks(options.tasks);
-    tool.note_input(options.tasks);
-    if (schedule->tasks_hash_high != tasks.hash().high || schedule->tasks_hash_low != tasks.hash().low) {
-        weft::bad_input("{}: places other tasks than {}; name those it was made from", options.program, options.tasks);
+}
+
+/// Tile processors: the estimate part by part, or against another schedule's.
+void run_tile_plan(weft::Tool& tool, const Options& options, const weft::Target& target) {
+    check_plan_options(options);
+    const Planned planned(tool, options.program, options.tasks);
+    const weft::ipu21::Explanation mine = weft::ipu21::explain(*planned.tasks, *planned.schedule, target);
+    tool.report()["plan"] = weft::ipu21::explanation_json(mine);
+    std::string text;
+    if (options.against.empty()) {
+        text = weft::ipu21::explanation_table(mine);
+    } else {
+        tool.note_input(options.against);
+        const Planned against(tool, options.against, options.against_tasks.empty() ? options.tasks : options.against_tasks);
+        const weft::ipu21::Explanation other = weft::ipu21::explain(*against.tasks, *against.schedule, target);
+        tool.report()["against"] = weft::ipu21::explanation_json(other);
+        text = weft::ipu21::comparison_table(mine, other);
     }
+    if (options.json) {
+        fmt::print("{}\n", tool.report().dump(2));
+    } else if (!options.quiet) {
+        fmt::print("{}", text);
+    }
+}
+
+/// A schedule before lowering: a diagnostic for people, no .timing.
+void run_plan(weft::Tool& tool, const Options& options, const weft::Target& target) {
+    check_plan_options(options);
+    const Planned planned(tool, options.program, options.tasks);
+    const weft::Artifact<weft::Schedule>& schedule = planned.schedule;
+    const weft::Artifact<weft::Tasks>& tasks = planned.tasks;
     if (std::any_of(schedule->lane_core.begin(), schedule->lane_core.end(), [&](std::uint16_t core) { return core >= target.core_count; })) {
         weft::bad_input("{}: places lanes on cores that the target does not have; name the target it was made for", options.program);
     }
@@ -115,8 +156,9 @@ void run(weft::Tool& tool, const Options& options) {
     const weft::Artifact<weft::Target> target(options.target);
     tool.note_input(options.program);
     tool.note_input(options.target);
-    if (target->family == weft::TargetFamily::Ipu21) return run_tiles(tool, options, *target);
-    if (is_schedule(options.program)) return run_plan(tool, options, *target);
+    const bool tiles = target->family == weft::TargetFamily::Ipu21;
+    if (is_schedule(options.program)) return tiles ? run_tile_plan(tool, options, *target) : run_plan(tool, options, *target);
+    if (tiles) return run_tiles(tool, options, *target);
     const weft::Analysis analysis = analyse_file(options, *target);
     tool.report() = weft::json_report(analysis);
     if (!options.output.empty()) {
@@ -150,6 +192,8 @@ int main(int argc, char** argv) {
     tool.app().add_option("--target", options.target, "The chip (.target)")->required()->type_name("FILE");
     tool.add_output(options.output, "The .timing to write", false);
     tool.app().add_option("--tasks", options.tasks, "Of a .sched: the .tasks that it places")->type_name("FILE");
+    tool.app().add_option("--against", options.against, "Tile processors: another .sched of the network; prints the difference of the estimates part by part")->type_name("FILE");
+    tool.app().add_option("--against-tasks", options.against_tasks, "The .tasks of that one; default: --tasks")->type_name("FILE");
     tool.app().add_flag("--json", options.json, "Print JSON instead of the table");
     tool.app().add_flag("-q,--quiet", options.quiet, "Print nothing");
     tool.app().add_option("--cores", options.cores, "Rows of the per-core table, busiest first")->capture_default_str();

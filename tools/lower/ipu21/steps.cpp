@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "ipu21/check_choice.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -20,7 +21,7 @@ public:
         : tasks_(tasks), schedule_(schedule), target_(target), buffer_of_(tasks.tile_values.size(), no_id), layout_of_(tasks.tile_values.size(), no_id) {}
 
     StepProgram run() {
-        check();
+        check_choice(tasks_, schedule_, target_);
         for (std::uint32_t op = 0; op < tasks_.tile_operators.size(); ++op) add_operator(op);
         if (result_.steps.empty()) refuse("the program has no steps");
         if (!result_.phases.empty()) add_buffer(TileBufferKind::ExchangeRows, 0, no_id, no_id, no_id);
@@ -29,47 +30,6 @@ public:
     }
 
 private:
-    void check() const {
-        if (schedule_.plan_choice.size() != tasks_.tile_operators.size()) {
-            bad_input("the schedule chooses {} plans and the tasks have {} operators: they do not belong together", schedule_.plan_choice.size(),
-                      tasks_.tile_operators.size());
-        }
-        for (std::size_t op = 0; op < schedule_.plan_choice.size(); ++op) {
-            const TileOperator& row = tasks_.tile_operators[op];
-            if (schedule_.plan_choice[op] < row.first_plan || schedule_.plan_choice[op] >= row.first_plan + row.plan_count) {
-                bad_input("the schedule's plan {} is none of operator '{}'", schedule_.plan_choice[op], pool_text(tasks_.name_pool, row.name));
-            }
-        }
-        for (const TileLayout& layout : tasks_.tile_layouts) {
-            if (layout_tiles(layout) > target_.core_count) bad_input("a layout uses {} tiles and the target has {}", layout_tiles(layout), target_.core_count);
-        }
-        for (std::size_t op = 0; op < schedule_.plan_choice.size(); ++op) check_plan(tasks_.tile_operators[op], tasks_.tile_plans[schedule_.plan_choice[op]]);
-        for (const TileConversion& conversion : schedule_.conversions) {
-            if (conversion.input >= tasks_.tile_operators[conversion.operator_index].input_count ||
-                conversion.from_layout >= tasks_.tile_layouts.size() || conversion.to_layout >= tasks_.tile_layouts.size()) {
-                bad_input("a conversion of the schedule names an input or layout that the tasks do not have");
-            }
-        }
-    }
-
-    void check_plan(const TileOperator& op, const TilePlan& plan) const {
-        const auto distribution = static_cast<Distribution>(plan.distribution);
-        const std::string_view name = pool_text(tasks_.name_pool, op.name);
-        const std::uint64_t tiles = std::uint64_t{plan.rows} * plan.columns * plan.inner;
-        if (tiles > target_.core_count || plan.tiles > target_.core_count) bad_input("the plan of operator '{}' uses {} tiles, the target has {}", name, tiles, target_.core_count);
-        const bool gemm = static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm;
-        const bool gemm_plan_kind = distribution == Distribution::OutputStationary || distribution == Distribution::PanelReduction ||
-                                    distribution == Distribution::ParallelReduction;
-        if (gemm != gemm_plan_kind) bad_input("the plan of operator '{}' is one of another kind of operator", name);
-        if (!gemm) return;
-        constexpr std::uint32_t most_phases = 1U << 16U;
-        const bool covers = plan.rows <= op.m && plan.columns <= op.n && plan.inner <= op.k &&
-                            (distribution != Distribution::PanelReduction || op.k % (std::uint64_t{plan.inner} * plan.inner_block) == 0);
-        if (!covers || op.k / plan.inner_block > most_phases || op.n / plan.output_block > most_phases) {
-            bad_input("the plan of operator '{}' does not fit its sizes", name);
-        }
-    }
-
     [[nodiscard]] std::uint32_t now() const { return static_cast<std::uint32_t>(result_.steps.size()); }
 
     std::uint32_t add_buffer(TileBufferKind kind, std::uint32_t memory, std::uint32_t value, std::uint32_t op, std::uint32_t layout) {
