@@ -11,6 +11,7 @@
 #   make sweep TABLE=table.tsv OUT=dir     models x chips x options into one table of results; docs/sweeps.md for clusters
 #   make check-pimsim PIMSIM=/path/to/ChipTest        compare predictions with the public simulator, network by network
 #   make check-timing PIMSIM=/path/to/ChipTest        the same for 60 random programs and the recorded ones
+#   make check-ranking PIMSIM=/path/to/ChipTest       for all candidates of small networks on two chips: errors, and their order
 #   make install PREFIX=/usr/local
 #   make package                           a Debian package in build/release/packages
 #
@@ -28,7 +29,7 @@ CHIP ?= targets/isaac-168x96.json
 PREFIX ?= /usr/local
 CMAKE_FLAGS ?=
 
-.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim check-timing reference install package clean help
+.PHONY: all build compile why demo demo-ipu21 test bench measure sweep check-pimsim check-timing check-ranking reference install package clean help
 .DEFAULT_GOAL := all
 
 ifneq ($(MODEL),)
@@ -86,6 +87,10 @@ check-pimsim: build
 # The error of latency and throughput, program by program.
 check-timing: build
 	@scripts/check-timing --bin $(BIN) --out build/timing --simulator '$(PIMSIM)' --random 60 --oracle tests/data/oracle
+
+check-ranking: build
+	@scripts/check-timing --bin $(BIN) --out build/ranking --simulator '$(PIMSIM)' --zoo $(if $(MODELS),'$(MODELS)') \
+	  --zoo-chip targets/isaac-168x96.json --zoo-chip targets/pimcomp-144x64.json
 
 install: build
 	cmake --install $(BUILD) --prefix '$(PREFIX)'

@@ -41,11 +41,13 @@ def figures(binaries, folder, name):
 
 
 def zoo_model(binaries, model, folder):
-    """The file of a zoo network "resnet18" or "resnet18:64" (image size) in `folder`, made where it is not there yet."""
-    name, _, size = model.partition(":")
-    path = folder / f"{name}{'-' + size if size else ''}.onnx"
+    """The file of a zoo network "resnet18", "resnet18:64" (image size) or "vgg16:32:512" (and hidden units) in `folder`, made where it is not there yet."""
+    name, *numbers = model.split(":")
+    path = folder / ("-".join([name, *numbers]) + ".onnx")
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        options = ["--seed", "1"] + (["--size", size] if size else [])
+        options = ["--seed", "1"]
+        for option, number in zip(("--size", "--hidden"), numbers):
+            options += [option, number]
         subprocess.run([str(binaries / "weft-zoo") if binaries else "weft-zoo", name, *options, "-o", path], check=True, capture_output=True, text=True)
     return path
