@@ -131,8 +131,19 @@ void find_waits(Analysis& analysis, const QueueProgram& queue, const SteadyState
     analysis.accounting = account_waits(queue, TieOrder::Forward, skipped, rounds);
 }
 
+/// What holds however much the cores overlap: each has one transfer unit, so that its transfers follow one another.
+void find_overlapped_recurrence(Analysis& analysis, const Program& program, const PimCosts& costs, std::string_view file) {
+    QueueModel transfers;
+    transfers.issue = transfers.local_work = false;
+    EventGraph events = event_graph(collapse(program, costs, file, transfers));
+    events.exact = false;
+    if (events.unavailable.empty()) events.remarks.emplace_back("transfers only: cores with a larger reorder buffer may overlap everything else with them");
+    analysis.recurrence = recurrence_of(events);
+    if (events.instants.size() <= timing_graph_limit) analysis.small_graph = std::move(events);
+}
+
 /// On cores that overlap instructions: every instruction of some rounds, under both tie orders.
-void execute_reordered(Analysis& analysis, const Program& program, const Target& target, bool one_pass_ends) {
+void execute_reordered(Analysis& analysis, const Program& program, const Target& target, bool one_pass_ends, bool accounting) {
     TimingColumns& timing = analysis.timing;
     analysis.overlapping = true;
     const ReorderState forward = find_reorder_state(program, target, TieOrder::Forward, true);
@@ -149,7 +160,6 @@ void execute_reordered(Analysis& analysis, const Program& program, const Target&
     analysis.slowest_core = forward.slowest_core;
     timing.interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(analysis.interval_ns)));
     timing.alternative_interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(reverse.interval_ps / 1000.0)));
-    analysis.recurrence.unavailable = "the recurrence is that of cores which do one thing at a time";
     analysis.notes.push_back(fmt::format("a reorder buffer of {} entries: every instruction of {} rounds was executed, intervals are averages over the last of them",
                                          target.core.rob_entries, forward.rounds));
     if (forward.run.in_place_scalars != 0) {
@@ -160,6 +170,10 @@ void execute_reordered(Analysis& analysis, const Program& program, const Target&
             "inexact: {} scalars a round write a register that they read, which the simulator repeats while they are stalled, so its addresses and with them its hazards "
             "differ; without any hazard the interval would be {:.3f} ns, {:.2f} % less",
             forward.run.in_place_scalars, least, 100 * (1 - least / analysis.interval_ns)));
+    }
+    if (accounting) {
+        analysis.accounting = account_reordered(program, target, TieOrder::Forward, static_cast<std::uint32_t>(forward.rounds / 2), accounted_rounds);
+        analysis.notes.push_back("waits are those of the transfer units; other units may work meanwhile");
     }
     if (one_pass_ends) timing.latency_ns = nanoseconds(std::max(reorder_latency(program, target, TieOrder::Forward), reorder_latency(program, target, TieOrder::Reverse)));
 }
@@ -199,7 +213,9 @@ Analysis analyse(const Program& program, const Target& target, Hash128 program_h
         if (!(options.model == QueueModel{})) {
             return unavailable(std::move(analysis), Availability::UnsupportedReorderBuffer, "effects can be left out for reorder buffers of one only");
         }
-        execute_reordered(analysis, program, target, liveness.live);
+        analysis.unit = busiest_unit(program, costs);
+        if (options.recurrence) find_overlapped_recurrence(analysis, program, costs, file);
+        execute_reordered(analysis, program, target, liveness.live, options.accounting);
         analysis.queue = std::move(queue);
         return analysis;
     }

@@ -11,6 +11,7 @@
 #include "accounting.h"
 #include "queue.h"
 #include "recurrence.h"
+#include "unit_bound.h"
 
 namespace weft {
 
@@ -34,6 +35,7 @@ struct Analysis {
     Recurrence recurrence;
     EventGraph small_graph;            ///< where it has at most timing_graph_limit instants
     Accounting accounting;             ///< where asked for
+    UnitBound unit;                    ///< where cores overlap their instructions
     bool overlapping = false;          ///< a reorder buffer above one: a core's sums are work, not time
     std::vector<std::string> notes;    ///< what a reader should know, for people
 };

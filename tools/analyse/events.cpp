@@ -174,7 +174,7 @@ private:
             row_ = run.first_instruction + offset;
             const Instruction& row = program_.instructions[row_];
             if (const auto local = local_time(row)) {
-                lead = plus(lead, *local);
+                lead = plus(lead, model_.local_work ? *local : 0);
                 body.account.local = plus(body.account.local, *local);
             } else {
                 add_event(row, lead, body.account);

@@ -35,6 +35,7 @@ struct QueueModel {
     bool network_queues = true;      ///< messages of a core wait for one another in its switch
     bool issue = true;               ///< scalars, issue and retirement take time; sync keeps the period that its instruction defines
     bool memory_controller = true;   ///< requests wait for one another at the global memory
+    bool local_work = true;          ///< what touches no other core takes time; false for bounds of cores that overlap it
     bool operator==(const QueueModel&) const = default;
 };
 

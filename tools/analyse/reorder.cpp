@@ -4,6 +4,7 @@
 
 #include "base/failure.h"
 #include "reorder_core.h"
+#include "wait_sums.h"
 
 namespace weft {
 namespace {
@@ -20,8 +21,9 @@ constexpr std::uint64_t late_rounds = 64;
 
 class ReorderMachine {
 public:
-    ReorderMachine(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards)
-        : program_(program), costs_(target), ties_(ties), rounds_(rounds), tokens_((program.core_first_run.size() - 1) * register_count) {
+    /// `sums`: where the waits of transfers are added up, or null.
+    ReorderMachine(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards, WaitSums* sums = nullptr)
+        : program_(program), costs_(target), ties_(ties), rounds_(rounds), sums_(sums), tokens_((program.core_first_run.size() - 1) * register_count) {
         const auto cores = static_cast<std::uint32_t>(program.core_first_run.size() - 1);
         const std::uint32_t capacity = std::min(target.core.rob_entries, useful_entries);
         outside_.resize(cores);
@@ -63,6 +65,7 @@ private:
         Picoseconds switch_free = 0;
         Picoseconds requested = 0;   // send: its request has arrived
         Picoseconds arrival = 0;     // of its request at the memory
+        Picoseconds own_queue = 0;   // how long its message waited in its own switch
     };
 
     struct Tokens {
@@ -99,6 +102,11 @@ private:
 
     [[nodiscard]] const Instruction& row_of(std::uint32_t core) const { return program_.instructions[cores_[core].transfer().row]; }
 
+    /// Waits of the transfer in which `core` is.
+    void note(std::uint32_t core, const EventWaits& waits) {
+        if (sums_ != nullptr) sums_->add(core, static_cast<std::uint32_t>(cores_[core].transfer().round), waits);
+    }
+
     void push(Picoseconds time, bool token, std::uint32_t order) {
         heap_.push_back({time, token, order});
         std::push_heap(heap_.begin(), heap_.end(), Later{});
@@ -134,6 +142,7 @@ private:
             case Opcode::Send:
                 outside.status = Status::Send;
                 outside.peer = static_cast<std::uint32_t>(row.immediate);
+                outside.own_queue = std::max<Picoseconds>(0, outside.switch_free - transfer.start);
                 outside.requested = std::max(transfer.start, outside.switch_free) + costs_.network(core, outside.peer, control_bytes);
                 return meet(core, outside.peer);
             case Opcode::Recv:
@@ -145,7 +154,9 @@ private:
             default: {
                 const bool load = transfer.op == Opcode::Ld;
                 const std::uint64_t bytes = load ? control_bytes : static_cast<std::uint64_t>(row.length);
-                outside.arrival = std::max(load ? transfer.start : transfer.read, outside.switch_free) + costs_.network(core, costs_.memory_switch(), bytes);
+                const Picoseconds issued = load ? transfer.start : transfer.read;
+                outside.own_queue = std::max<Picoseconds>(0, outside.switch_free - issued);
+                outside.arrival = std::max(issued, outside.switch_free) + costs_.network(core, costs_.memory_switch(), bytes);
                 outside.status = Status::Memory;
                 push(outside.arrival, false, ties_ == TieOrder::Forward ? core : ~core);
                 return false;
@@ -161,8 +172,10 @@ private:
         if (sender.peer != receiver_id || receiver.peer != sender_id) return false;
         const Picoseconds begun = std::max({sender.requested, cores_[receiver_id].transfer().start, receiver.switch_free});
         const Picoseconds permitted = begun + costs_.network(receiver_id, sender_id, control_bytes);
+        receiver.own_queue = std::max<Picoseconds>(0, receiver.switch_free - std::max(cores_[receiver_id].transfer().start, sender.requested));
         receiver.switch_free = permitted;
         sender.status = Status::Running;
+        note(sender_id, {receiver_id, sender.own_queue, begun - sender.requested, 0, 0});
         cores_[sender_id].answer_access(permitted);
         return true;
     }
@@ -175,6 +188,8 @@ private:
         Outside& receiver = outside_[sender.peer];
         WEFT_CHECK(receiver.status == Status::Recv && receiver.peer == core);
         receiver.status = Status::Running;
+        const Picoseconds alone = costs_.network(sender.peer, core, control_bytes) + costs_.local_read(bytes) + costs_.network(core, sender.peer, bytes);
+        note(sender.peer, {core, receiver.own_queue, delivered - cores_[sender.peer].transfer().start - alone - receiver.own_queue, 0, 0});
         cores_[sender.peer].answer_access(delivered);
         ready_.push_back(sender.peer);
     }
@@ -185,7 +200,10 @@ private:
         const auto bytes = static_cast<std::uint64_t>(row_of(core).length);
         ties_seen_ = ties_seen_ || outside.arrival == last_arrival_;
         last_arrival_ = outside.arrival;
-        memory_free_ = std::max(outside.arrival, memory_free_) + (load ? costs_.memory_read(bytes) : costs_.memory_write(bytes));
+        const Picoseconds begin = std::max(outside.arrival, memory_free_);
+        memory_free_ = begin + (load ? costs_.memory_read(bytes) : costs_.memory_write(bytes));
+        note(core, {EventWaits{}.peer, outside.own_queue, 0, 0, begin - outside.arrival});
+        if (sums_ != nullptr) sums_->add_request(begin, memory_free_, begin - outside.arrival);
         outside.switch_free = memory_free_;
         outside.status = Status::Running;
         load ? cores_[core].answer_access(memory_free_) : cores_[core].answer_end(memory_free_);
@@ -223,6 +241,7 @@ private:
             slot.credit -= from_credit;
         }
         outside_[core].status = Status::Running;
+        note(core, {slot.many_producers ? EventWaits{}.peer : slot.producer, 0, 0, end - cores_[core].transfer().start, 0});
         cores_[core].answer_end(end);
         return true;
     }
@@ -231,6 +250,7 @@ private:
     PimCosts costs_;
     TieOrder ties_;
     std::uint64_t rounds_;
+    WaitSums* sums_;
     std::vector<ReorderCore> cores_;
     std::vector<Outside> outside_;
     std::vector<Tokens> tokens_;   // by core and register
@@ -291,6 +311,16 @@ bool take_interval(ReorderState& state, const std::vector<std::uint8_t>& communi
 
 ReorderRun run_reordered(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards) {
     return ReorderMachine(program, target, ties, rounds, hazards).run();
+}
+
+Accounting account_reordered(const Program& program, const Target& target, TieOrder ties, std::uint32_t skipped, std::uint32_t rounds) {
+    WaitSums sums(program.core_first_run.size() - 1, skipped, rounds);
+    const ReorderRun run = ReorderMachine(program, target, ties, (std::uint64_t{skipped} + rounds) * 3 / 2 + 1, true, &sums).run();
+    for (std::uint32_t core = 0; core < run.round_ends.size(); ++core) {
+        if (!communicates(program, core)) continue;
+        for (std::uint32_t round = 0; round < run.round_ends[core].size(); ++round) sums.end_round(core, round + 1, run.round_ends[core][round]);
+    }
+    return sums.finish();
 }
 
 ReorderState find_reorder_state(const Program& program, const Target& target, TieOrder ties, bool hazards, std::uint64_t instruction_limit) {

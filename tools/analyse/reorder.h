@@ -7,6 +7,7 @@
 #include "artifact/program.h"
 #include "artifact/target.h"
 #include "artifact/timing.h"
+#include "accounting.h"
 #include "queue.h"
 
 namespace weft {
@@ -26,6 +27,10 @@ struct ReorderRun {
 /// Method: each core runs in its own time up to its next transfer (reorder_core.h); rendezvous, tokens and requests are settled in an order of
 /// time that nothing later can change. Time linear in instructions executed, memory in the program.
 [[nodiscard]] ReorderRun run_reordered(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards = true);
+
+/// Waits of the cores' transfers in `rounds` rounds beyond the first `skipped`: what each took longer than alone, and for whom. Other units may work
+/// meanwhile, so the waits are no loss as such. Every core is executed for half as many rounds again, so that the last ones are no quieter than the first.
+[[nodiscard]] Accounting account_reordered(const Program& program, const Target& target, TieOrder ties, std::uint32_t skipped, std::uint32_t rounds);
 
 /// Interval on a chip with a larger reorder buffer: a mean over the last rounds, once windows of many lengths agree.
 struct ReorderState {

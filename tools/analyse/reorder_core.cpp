@@ -213,7 +213,7 @@ bool ReorderCore::start_transfer(std::uint64_t number, Picoseconds start) {
         end_transfer(start, use_port(start, costs_.local_write(bytes)));
         return false;
     }
-    transfer_ = {op, row_, start, start};
+    transfer_ = {op, row_, start, start, round_};
     if (op == Opcode::St) transfer_.read = use_port(start, costs_.local_read(bytes));
     if (op == Opcode::Sync) end_transfer(start, start + period_);
     return true;

@@ -15,6 +15,7 @@ struct TransferStart {
     std::uint32_t row = 0;        ///< of the program's instructions
     Picoseconds start = 0;        ///< of its unit
     Picoseconds read = 0;         ///< stores: when the local data have been read
+    std::uint64_t round = 0;      ///< of the core's list, from 0
 };
 
 /// One core with a reorder buffer of any size, in its own time. Within a core everything follows from the order of instructions and from when the

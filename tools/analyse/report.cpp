@@ -17,6 +17,7 @@ nlohmann::ordered_json bounds_json(const Analysis& analysis) {
                                    {"memory_bound_ns", timing.memory_bound_ns}, {"switch_bound_ns", timing.switch_bound_ns},
                                    {"busiest_switch", analysis.busiest_switch}, {"recurrence_ns", analysis.recurrence.interval_ns()},
                                    {"binds", bounds[0].name},                   {"next", bounds[1].name}};
+    if (analysis.overlapping) json["busiest_unit"] = {{"core", analysis.unit.core}, {"unit", analysis.unit.unit}, {"ns", nanoseconds(static_cast<double>(analysis.unit.time))}};
     auto& shares = json["share_of_interval"] = nlohmann::ordered_json::array();
     for (const Bound& bound : bounds) shares.push_back({{"bound", bound.name}, {"ns", bound.nanoseconds}, {"share", ratio(bound.nanoseconds, analysis.interval_ns)}});
     return json;
@@ -66,13 +67,15 @@ const char* availability_name(Availability availability) {
 std::vector<Bound> bounds_of(const Analysis& analysis) {
     const TimingColumns& timing = analysis.timing;
     const auto ns = [](std::uint64_t time) { return static_cast<double>(time); };
-    std::vector<Bound> bounds = {{"global memory service", ns(timing.memory_bound_ns)}, {"busiest switch", ns(timing.switch_bound_ns)}};
+    std::vector<Bound> bounds = {{"global memory service", ns(timing.memory_bound_ns)},
+                                 {"busiest switch", ns(timing.switch_bound_ns)},
+                                 {"recurrence", analysis.recurrence.interval_ns()}};
     // A core that overlaps its instructions can be done sooner than their sum.
-    if (!analysis.overlapping) {
+    if (analysis.overlapping) {
+        bounds.insert(bounds.begin(), {"busiest unit", static_cast<double>(analysis.unit.time) / 1000.0});
+    } else {
         bounds.insert(bounds.begin(), {"busiest core", ns(timing.busiest_core_ns)});
-        bounds.insert(bounds.end(), {{"recurrence", analysis.recurrence.interval_ns()},
-                                     {"work bound", ns(timing.work_bound_ns)},
-                                     {"local bound", ns(timing.local_bound_ns)}});
+        bounds.insert(bounds.end(), {{"work bound", ns(timing.work_bound_ns)}, {"local bound", ns(timing.local_bound_ns)}});
     }
     // Resources are rounded to nanoseconds, the recurrence is not.
     std::stable_sort(bounds.begin(), bounds.end(), [](const Bound& a, const Bound& b) { return a.nanoseconds > b.nanoseconds + 0.5; });

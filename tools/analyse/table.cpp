@@ -83,6 +83,10 @@ std::string table(const Analysis& analysis, std::size_t cores) {
     line("work bound W", timing.work_bound_ns, fmt::format("interval / W  = {:.4f}", ratio(timing.interval_ns, timing.work_bound_ns)));
     line("local bound L0", timing.local_bound_ns, fmt::format("interval / L0 = {:.4f}", ratio(timing.interval_ns, timing.local_bound_ns)));
     line("busiest core", timing.busiest_core_ns, fmt::format("core {}, interval / it = {:.4f}", analysis.busiest_core, ratio(timing.interval_ns, timing.busiest_core_ns)));
+    if (analysis.overlapping && !analysis.unit.unit.empty()) {
+        const auto unit = static_cast<std::uint64_t>((analysis.unit.time + 500) / 1000);
+        line("busiest unit", unit, fmt::format("core {}, {}; interval / it = {:.4f}", analysis.unit.core, analysis.unit.unit, ratio(timing.interval_ns, unit)));
+    }
     line("global memory service", timing.memory_bound_ns, fmt::format("{:.1f} % of the interval", 100 * ratio(timing.memory_bound_ns, timing.interval_ns)));
     line("busiest switch", timing.switch_bound_ns, fmt::format("core {}, {:.1f} % of the interval", analysis.busiest_switch, 100 * ratio(timing.switch_bound_ns, timing.interval_ns)));
     line("longest wait at the memory", timing.maximum_request_wait_ns, "");
