@@ -156,6 +156,7 @@ void execute_reordered(Analysis& analysis, const Program& program, const Target&
         timing.reason = state->reason;
         return;
     }
+    timing.maximum_request_wait_ns = nanoseconds(std::max(forward.run.maximum_request_wait, reverse.run.maximum_request_wait));
     analysis.interval_ns = forward.interval_ps / 1000.0;
     analysis.slowest_core = forward.slowest_core;
     timing.interval_ns = static_cast<std::uint64_t>(std::max(1LL, std::llround(analysis.interval_ns)));

@@ -47,6 +47,7 @@ public:
         }
         ReorderRun result;
         result.ties = ties_seen_;
+        result.maximum_request_wait = maximum_request_wait_;
         for (ReorderCore& core : cores_) {
             result.round_ends.push_back(core.round_ends());
             result.instructions += core.instructions();
@@ -201,6 +202,7 @@ private:
         ties_seen_ = ties_seen_ || outside.arrival == last_arrival_;
         last_arrival_ = outside.arrival;
         const Picoseconds begin = std::max(outside.arrival, memory_free_);
+        maximum_request_wait_ = std::max(maximum_request_wait_, begin - outside.arrival);
         memory_free_ = begin + (load ? costs_.memory_read(bytes) : costs_.memory_write(bytes));
         note(core, {EventWaits{}.peer, outside.own_queue, 0, 0, begin - outside.arrival});
         if (sums_ != nullptr) sums_->add_request(begin, memory_free_, begin - outside.arrival);
@@ -258,6 +260,7 @@ private:
     std::vector<std::uint32_t> ready_;
     Picoseconds memory_free_ = 0;
     Picoseconds last_arrival_ = -1;
+    Picoseconds maximum_request_wait_ = 0;
     bool ties_seen_ = false;
 };
 

@@ -17,6 +17,7 @@ struct ReorderRun {
     std::vector<std::vector<Picoseconds>> round_ends;   ///< [core][round]: its last instruction has left the buffer
     std::uint64_t instructions = 0;
     std::uint64_t in_place_scalars = 0;                 ///< a round; the simulator repeats these while they are stalled
+    Picoseconds maximum_request_wait = 0;               ///< in the global memory's queue
     bool ties = false;
 };
 
