@@ -5,6 +5,7 @@
 #include "artifact/tasks.h"
 #include "artifact/validate.h"
 #include "artifact/validate_tiles.h"
+#include "base/checked.h"
 #include "base/id.h"
 
 namespace weft {
@@ -29,6 +30,7 @@ public:
         for (std::size_t row = 0; row < tasks_.inputs.size(); ++row) check_.below(tasks_.inputs[row], tasks_.tensors.size(), "inputs", row);
         check_ports();
         check_family_ranges();
+        if (!tasks_.bands.empty()) check_.length(tasks_.bands.size(), tasks_.families.size(), "bands");
         for (std::size_t row = 0; row < tasks_.families.size(); ++row) check_family(row);
         check_moves();
         for (std::size_t row = 0; row < tasks_.families.size(); ++row) check_lanes(row);
@@ -98,7 +100,7 @@ private:
         for (std::size_t row = 0; row < tasks_.families.size(); ++row) {
             const Family& family = tasks_.families[row];
             check_.text(family.name, tasks_.name_pool, "families", row);
-            check_.below(family.kind, 4, "families", row);
+            check_.below(family.kind, 5, "families", row);
             check_.below(family.output, tasks_.tensors.size(), "families", row);
             if (tasks_.tensors[family.output].producer != row) check_.reject("families", row, "its output has another producer");
             check_.range(family.first_input, family.input_count, tasks_.inputs.size(), "families", row);
@@ -129,6 +131,7 @@ private:
         check_.below(family.pool_mode, 3, "families", row);
         if (kind_of(family) == FamilyKind::Matrix || kind_of(family) == FamilyKind::Pool) check_window(family, row);
         if (kind_of(family) == FamilyKind::Matrix) check_strips(family, row);
+        check_band(family, row);
         if (kind_of(family) == FamilyKind::Pointwise) check_same_pixels(input(family, 0), output, row, 0);
         for (std::uint32_t step = family.first_step; step < family.first_step + family.step_count; ++step) check_step(family, row, step);
     }
@@ -144,6 +147,45 @@ private:
         if (kind_of(family) == FamilyKind::Pool && input(family, 0).channels != tasks_.tensors[family.output].channels) {
             check_.reject("families", row, "a pool keeps its channels");
         }
+    }
+
+    void check_band(const Family& family, std::size_t row) const {
+        const TaskTensor& output = tasks_.tensors[family.output];
+        const FamilyBand band = band_of(row);
+        if (kind_of(family) == FamilyKind::BandSum) return check_band_sum(family, row);
+        if (band.period == 0 && band.first_row == 0) return;
+        if (kind_of(family) != FamilyKind::Matrix) check_.reject("bands", row, "only matrix families are bands");
+        check_.below(band.period, largest_window, "bands", row);
+        check_.range(band.first_row, family.tile_rows, band.period, "bands", row);
+        if (output.rows % family.tile_rows != 0) check_.reject("families", row, "a band has whole tiles");
+    }
+
+    [[nodiscard]] FamilyBand band_of(std::size_t family) const { return tasks_.bands.empty() ? FamilyBand{} : tasks_.bands[family]; }
+
+    /// Every row of a tile is in some band, and every band has the tiles of the whole.
+    void check_band_sum(const Family& family, std::size_t row) const {
+        const TaskTensor& output = tasks_.tensors[family.output];
+        const std::uint32_t period = band_of(row).period;
+        if (period == 0 || period > output.rows) check_.reject("bands", row, "a period of {} rows", period);
+        std::vector<char> named(family.input_count, 0);
+        for (const Step& step : tasks_.steps.subspan(family.first_step, family.step_count)) {
+            const auto operand = static_cast<OperandKind>(step.operand_kind);
+            if ((operand == OperandKind::Input || operand == OperandKind::InputBroadcast) && step.operand < family.input_count) named[step.operand] = 1;
+        }
+        std::vector<char> made(period, 0);
+        for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
+            if (named[slot] != 0) continue;
+            const TaskTensor& part = input(family, slot);
+            if (part.producer == no_id) check_.reject("families", row, "input {} is no band", slot);
+            const Family& maker = tasks_.families[part.producer];
+            const FamilyBand band = band_of(part.producer);
+            const bool fits = kind_of(maker) == FamilyKind::Matrix && band.period == period && part.columns == output.columns &&
+                              part.channels == output.channels && maker.tile_rows <= period && band.first_row <= period - maker.tile_rows &&
+                              part.rows == std::uint64_t{ceil_divide(output.rows, period)} * maker.tile_rows;
+            if (!fits) check_.reject("families", row, "input {} is no band of the output", slot);
+            std::fill_n(made.begin() + band.first_row, maker.tile_rows, 1);
+        }
+        if (std::find(made.begin(), made.end(), 0) != made.end()) check_.reject("families", row, "a row of the tile is in no band");
     }
 
     void check_strips(const Family& family, std::size_t row) const {

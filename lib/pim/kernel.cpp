@@ -64,6 +64,7 @@ void emit_kernel(const Tasks& tasks, FamilyId family_id, std::uint32_t first_til
         case FamilyKind::Matrix: kernel::emit_matrix(emission, first_tile, tile_count); break;
         case FamilyKind::Pool: kernel::emit_pool(emission, first_tile, tile_count); break;
         case FamilyKind::Move: kernel::emit_move(emission, first_tile, tile_count); break;
+        case FamilyKind::BandSum: kernel::emit_band_sum(emission, first_tile, tile_count); break;
         case FamilyKind::Pointwise: kernel::emit_pointwise_rows(emission, first_tile, tile_count); break;
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "pim/kernel_parts.h"
+#include "pim/tiles.h"
 
 namespace weft::kernel {
 namespace {
@@ -15,8 +16,7 @@ std::uint32_t tile_origin(std::uint32_t tile, std::uint32_t size, std::uint32_t 
 std::int32_t window_address(const Emission& emission, const Piece& piece, std::uint32_t y, std::uint32_t x) {
     const Family& family = emission.family;
     const TaskTensor& input = emission.input(piece.input);
-    const auto row = static_cast<std::int32_t>(y * family.stride_rows) - static_cast<std::int32_t>(family.pad_top) +
-                     static_cast<std::int32_t>(piece.row);
+    const std::int32_t row = window_origin_row(family, band_of(emission.tasks, emission.family_id.index()), y) + static_cast<std::int32_t>(piece.row);
     const auto column = static_cast<std::int32_t>(x * family.stride_columns) - static_cast<std::int32_t>(family.pad_left);
     return element_address(emission.space.inputs[piece.input], input, row, column) + static_cast<std::int32_t>(piece.column_elems);
 }

@@ -38,6 +38,7 @@ struct Emission {
 void emit_matrix(Emission& emission, std::uint32_t first_tile, std::uint32_t tile_count);
 void emit_pool(Emission& emission, std::uint32_t first_position, std::uint32_t position_count);
 void emit_move(Emission& emission, std::uint32_t first_position, std::uint32_t position_count);
+void emit_band_sum(Emission& emission, std::uint32_t first_position, std::uint32_t position_count);
 
 /// The family's steps on columns [first_column, end_column) of an output row; the running value is in the output row already.
 void emit_steps(Emission& emission, std::uint32_t row, std::uint32_t first_column, std::uint32_t end_column);

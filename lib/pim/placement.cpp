@@ -1,6 +1,7 @@
 #include "pim/placement.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -104,17 +105,25 @@ void plan_outputs(const Tasks& tasks, ActorPlan& plan) {
     }
 }
 
-/// Rows that the windows of an actor read, padding included.
-std::pair<std::int32_t, std::int32_t> window_rows(const Tasks& tasks, const Actor& actor) {
+/// Rows of a tile's window that the strips of a matrix family read.
+std::pair<std::int32_t, std::int32_t> strip_rows(const Tasks& tasks, const Family& family) {
+    std::pair<std::int32_t, std::int32_t> rows{std::numeric_limits<std::int32_t>::max(), 0};
+    for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) {
+        for (const Piece& piece : tasks.pieces.subspan(strip.first_piece, strip.piece_count)) {
+            rows.first = std::min(rows.first, static_cast<std::int32_t>(piece.row));
+            rows.second = std::max(rows.second, static_cast<std::int32_t>(piece.row) + 1);
+        }
+    }
+    return rows;
+}
+
+/// Rows that the windows of an actor read, padding included, as offsets from the input's top. `rows`: of strip_rows.
+std::pair<std::int32_t, std::int32_t> window_rows(const Tasks& tasks, const Actor& actor, std::pair<std::int32_t, std::int32_t> rows) {
     const Family& family = tasks.families[actor.family.index()];
     const TileGrid grid(family, tasks.tensors[family.output]);
-    const auto row = [&](std::uint32_t y) {
-        return static_cast<std::int32_t>(y * family.stride_rows) - static_cast<std::int32_t>(family.pad_top);
-    };
-    const std::uint32_t first = grid.row_origin(actor.first_tile / grid.tiles_per_row());
-    const std::uint32_t last = grid.row_origin((actor.first_tile + actor.tile_count - 1) / grid.tiles_per_row()) + family.tile_rows - 1;
-    const auto reach = static_cast<std::int32_t>((family.kernel_rows - 1) * family.dilation_rows);
-    return {row(first), row(last) + reach + 1};
+    const FamilyBand band = band_of(tasks, actor.family.index());
+    const auto origin = [&](std::uint32_t tile) { return window_origin_row(family, band, grid.row_origin(tile / grid.tiles_per_row())); };
+    return {origin(actor.first_tile) + rows.first, origin(actor.first_tile + actor.tile_count - 1) + rows.second};
 }
 
 /// Elements that are cheaper moved for nothing than left out between two messages.
@@ -124,8 +133,15 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
     // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
     std::vector<BufferDraft> drafts;
+    std::pair<std::int32_t, std::int32_t> rows;   // of the family before
+    FamilyId rows_of;
     for (Actor& actor : plan.actors) {
         const Family& family = tasks.families[actor.family.index()];
+        const bool matrix = family.kind == static_cast<std::uint32_t>(FamilyKind::Matrix);
+        if (matrix && rows_of != actor.family) {
+            rows = strip_rows(tasks, family);
+            rows_of = actor.family;
+        }
         actor.first_input = narrow<std::uint32_t>(plan.actor_inputs.size());
         for (std::uint32_t slot = 0; slot < family.input_count; ++slot) {
             const std::uint32_t tensor = tasks.inputs[family.first_input + slot];
@@ -139,8 +155,8 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
                 drafts.push_back(draft);
             }
             plan.actor_inputs.push_back(entry->second);
-            if (family.kind == static_cast<std::uint32_t>(FamilyKind::Matrix)) {
-                const auto [first, end] = window_rows(tasks, actor);
+            if (matrix) {
+                const auto [first, end] = window_rows(tasks, actor, rows);
                 drafts[entry->second].add_rows(first, end);
             }
         }

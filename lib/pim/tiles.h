@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "artifact/tasks.h"
 #include "base/checked.h"
@@ -22,6 +23,24 @@ struct TileRectangle {
     std::uint32_t first_column = 0;
     std::uint32_t end_column = 0;
 };
+
+[[nodiscard]] inline FamilyBand band_of(const Tasks& tasks, std::size_t family) {
+    return tasks.bands.empty() ? FamilyBand{} : tasks.bands[family];
+}
+
+/// Input row under the first row of the window that computes output row `y` (the first of a tile), counted from the input's top, padding
+/// negative. The tiles of a band are as far apart as the whole tiles.
+[[nodiscard]] inline std::int32_t window_origin_row(const Family& family, const FamilyBand& band, std::uint32_t y) {
+    const std::uint32_t row = band.period != 0 ? y / family.tile_rows * band.period : y;
+    return static_cast<std::int32_t>(row * family.stride_rows) - static_cast<std::int32_t>(family.pad_top);
+}
+
+/// The row of a band's tensor that belongs to row `y` of the whole; none where another band has it.
+[[nodiscard]] inline std::optional<std::uint32_t> band_row(const Family& family, const FamilyBand& band, std::uint32_t y) {
+    const std::uint32_t row = y % band.period;
+    if (row < band.first_row || row >= band.first_row + family.tile_rows) return std::nullopt;
+    return y / band.period * family.tile_rows + row - band.first_row;
+}
 
 /// The tiles of a family, numbered row-major. A tile *owns* a cell of the grid, cut at the tensor's end; it *computes* tile_rows x
 /// tile_columns positions: the last tile of a row or column lies inside the tensor and computes some positions of its neighbours a

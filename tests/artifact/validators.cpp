@@ -42,7 +42,7 @@ TEST_CASE("tasks") {
     refused("tensors", [](auto& tasks) { tasks.tensors[0].rows = 0; });
     refused("tensors", [](auto& tasks) { tasks.tensors[1].producer = 5; });
     refused("tensors", [](auto& tasks) { tasks.families[0].output = 2; });
-    refused("families", [](auto& tasks) { tasks.families[0].kind = 4; });
+    refused("families", [](auto& tasks) { tasks.families[0].kind = 5; });
     refused("lanes", [](auto& tasks) { tasks.lanes[1].first_tile = 3; });
     refused("families", [](auto& tasks) { tasks.lanes.pop_back(); tasks.families[0].lane_count = 1; });
     refused("demands", [](auto& tasks) { tasks.demands[1].position_count = 3; });

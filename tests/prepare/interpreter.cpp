@@ -36,6 +36,7 @@ public:
     void run() {
         for (std::size_t f = 0; f < tasks_.families.size(); ++f) {
             family_ = &tasks_.families[f];
+            family_index_ = f;
             output_ = &tasks_.tensors[family_->output];
             if (kind() == FamilyKind::Move) fill(f);
             for (const Lane& lane : tasks_.lanes.subspan(family_->first_lane, family_->lane_count)) run_lane(lane);
@@ -76,6 +77,7 @@ private:
         for (std::size_t position = lane.first_position; position < std::size_t{lane.first_position} + lane.position_count; ++position) {
             if (kind() == FamilyKind::Pool) pool(position);
             if (kind() == FamilyKind::Move) move(position);
+            if (kind() == FamilyKind::BandSum) sum_bands(position);
             if (kind() == FamilyKind::Pointwise) {
                 for (std::size_t channel = 0; channel < output_->channels; ++channel) output_at(position)[channel] = read(0, position, channel);
             }
@@ -128,7 +130,10 @@ private:
     void gather(const Piece& piece, std::size_t row, std::size_t column, std::vector<float>& vector) const {
         const TaskTensor& source = input(piece.input);
         const std::int64_t channels = source.channels;
-        const std::int64_t input_row = static_cast<std::int64_t>(row * family_->stride_rows) - family_->pad_top + piece.row;
+        // Tiles of a band are where the whole tiles are.
+        const std::uint32_t period = tasks_.bands.empty() ? 0 : tasks_.bands[family_index_].period;
+        const std::size_t whole_row = period == 0 ? row : row / family_->tile_rows * period;
+        const std::int64_t input_row = static_cast<std::int64_t>(whole_row * family_->stride_rows) - family_->pad_top + piece.row;
         const std::int64_t first = (static_cast<std::int64_t>(column * family_->stride_columns) - family_->pad_left) * channels + piece.column_elems;
         for (std::int64_t element = first; element < first + piece.length; ++element) {
             const std::int64_t input_column = element >= 0 ? element / channels : -((-element + channels - 1) / channels);
@@ -161,6 +166,25 @@ private:
             const auto mode = static_cast<PoolMode>(family_->pool_mode);
             if (mode == PoolMode::AverageCountPads) count = std::size_t{family_->kernel_rows} * family_->kernel_columns;
             output_at(position)[channel] = mode == PoolMode::Maximum ? most : static_cast<float>(sum / static_cast<double>(count));
+        }
+    }
+
+    void sum_bands(std::size_t position) {
+        const auto steps = tasks_.steps.subspan(family_->first_step, family_->step_count);
+        const std::uint32_t period = tasks_.bands[family_index_].period;
+        const std::size_t tile = position / output_->columns / period;
+        const std::size_t row = position / output_->columns % period;
+        std::fill_n(output_at(position), output_->channels, 0.0F);
+        for (std::uint32_t slot = 0; slot < family_->input_count; ++slot) {
+            const bool is_operand = std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+                return (step.operand_kind == static_cast<std::uint32_t>(OperandKind::Input) || step.operand_kind == static_cast<std::uint32_t>(OperandKind::InputBroadcast)) && step.operand == slot;
+            });
+            if (is_operand) continue;
+            const std::uint32_t rows = tasks_.families[input(slot).producer].tile_rows;
+            const std::uint32_t first = tasks_.bands[input(slot).producer].first_row;
+            if (row < first || row - first >= rows) continue;
+            const std::size_t from = (tile * rows + row - first) * output_->columns + position % output_->columns;
+            for (std::size_t channel = 0; channel < output_->channels; ++channel) output_at(position)[channel] += read(slot, from, channel);
         }
     }
 
@@ -228,6 +252,7 @@ private:
     std::vector<std::vector<float>> values_;
     std::vector<std::vector<float>> weights_;
     const Family* family_ = nullptr;
+    std::size_t family_index_ = 0;
     const TaskTensor* output_ = nullptr;
     const Lane* lane_ = nullptr;
     const MoveRange* move_ = nullptr;

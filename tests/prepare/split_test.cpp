@@ -22,8 +22,33 @@ TEST_CASE("layers larger than a core are cut by strips and summed") {
         const auto y = network.unary(Relu, network.binary(Add, network.conv(x, 40), x));
         const TasksColumns columns = network.check({y}, small_target(40, crossbars));
         CHECK(largest_family(columns) <= crossbars);
-        CHECK(count_kind(columns, FamilyKind::Pointwise) >= 1);
+        CHECK(count_kind(columns, FamilyKind::Pointwise) + count_kind(columns, FamilyKind::BandSum) >= 1);
     }
+}
+
+TEST_CASE("bands of rows make some rows of a tile each, and are summed row by row") {
+    const std::vector<Window> windows{{3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, {5, 3, {1, 1}, {2, 1, 2, 1}, {1, 1}}, {3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+                                      {3, 2, {1, 1}, {0, 1, 1, 0}, {2, 1}}, {7, 7, {2, 2}, {3, 3, 3, 3}, {1, 1}}};
+    std::size_t sums = 0;
+    std::size_t heights_that_do_not_divide = 0;
+    for (const Window& window : windows) {
+        for (const std::uint32_t crossbars : {4U, 9U, 24U}) {
+            CAPTURE(window.rows);
+            CAPTURE(crossbars);
+            Network network;
+            const auto x = network.concat({network.conv(network.input({1, 3, 13, 11}), 32), network.input({1, 8, 13, 11})}, 1);
+            const auto y = network.conv(x, 24, window);
+            const TasksColumns columns = network.check({network.unary(Relu, network.binary(Add, y, network.unary(Tanh, y)))}, small_target(60, crossbars));
+            sums += count_kind(columns, FamilyKind::BandSum);
+            for (std::size_t f = 0; f < columns.families.size(); ++f) {
+                const Family& family = columns.families[f];
+                if (family.kind != static_cast<std::uint32_t>(FamilyKind::BandSum)) continue;
+                heights_that_do_not_divide += columns.tensors[family.output].rows % columns.bands[f].period != 0;
+            }
+        }
+    }
+    CHECK(sums >= 5);
+    CHECK(heights_that_do_not_divide >= 1);
 }
 
 TEST_CASE("strips wider than a core are cut by columns and joined") {

@@ -15,10 +15,18 @@ TasksColumns good() {
     return network.check({network.binary(Mul, y, network.weight({80, 1, 1}))}, small_target(8, 96), options);
 }
 
+/// A layer in bands, summed by the last family.
+TasksColumns banded() {
+    Network network;
+    const auto x = network.conv(network.input({1, 32, 13, 11}), 24, {3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+    TasksColumns columns = network.check({network.unary(Relu, x)}, small_target(60, 9));
+    REQUIRE(columns.families.back().kind == static_cast<std::uint32_t>(FamilyKind::BandSum));
+    return columns;
+}
+
 /// `damage` makes good tasks bad.
 template <class Damage>
-void rejected(Damage damage) {
-    TasksColumns columns = good();
+void rejected(Damage damage, TasksColumns columns = good()) {
     damage(columns);
     try {
         validate(view(columns), "file.tasks");
@@ -30,6 +38,22 @@ void rejected(Damage damage) {
 }
 
 }  // namespace
+
+TEST_CASE("what the schema promises of bands is checked") {
+    CHECK_NOTHROW(validate(view(banded()), "file.tasks"));
+    const auto damaged = [](auto damage) { rejected(damage, banded()); };
+    damaged([](TasksColumns& c) { c.bands.pop_back(); });
+    damaged([](TasksColumns& c) { c.bands.clear(); });
+    damaged([](TasksColumns& c) { c.bands[0].period += 1; });
+    damaged([](TasksColumns& c) { c.bands[0].first_row = c.bands[0].period; });
+    damaged([](TasksColumns& c) {   // nobody makes the first row
+        for (std::size_t f = 0; f + 1 < c.bands.size(); ++f) c.bands[f].first_row = c.bands[f].period - c.families[f].tile_rows;
+    });
+    damaged([](TasksColumns& c) { c.bands.back().period = 0; });
+    damaged([](TasksColumns& c) { c.bands.back().period = 1U << 20U; });
+    damaged([](TasksColumns& c) { c.inputs[c.families.back().first_input] = c.inputs[c.families[0].first_input]; });
+    damaged([](TasksColumns& c) { c.families.back().kind = static_cast<std::uint32_t>(FamilyKind::Pool); });
+}
 
 TEST_CASE("what the schema promises is checked") {
     CHECK_NOTHROW(validate(view(good()), "file.tasks"));

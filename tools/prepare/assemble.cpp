@@ -1,5 +1,7 @@
 #include "prepare/assemble.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "base/id.h"
 #include "prepare/moves.h"
@@ -57,7 +59,9 @@ TasksColumns assemble(Draft draft) {
         }
         if (source.move != no_id) append_move(columns, id, source, draft);
         columns.families.push_back(row);
+        columns.bands.push_back(source.band);
     }
+    if (std::all_of(columns.bands.begin(), columns.bands.end(), [](const FamilyBand& band) { return band.period == 0; })) columns.bands.clear();
     columns.tensors = std::move(draft.tensors);
     columns.constants = std::move(draft.constants);
     columns.weights = std::move(draft.weights);

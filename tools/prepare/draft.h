@@ -63,6 +63,7 @@ struct DraftFamily {
     std::vector<Step> steps;
     std::uint32_t matrix = 0xffffffffU;                     // into Draft::matrices
     std::uint32_t move = 0xffffffffU;                       // into Draft::moves
+    FamilyBand band{};
     std::vector<MappedStrip> strips;                        // after mapping
 };
 

@@ -12,7 +12,7 @@ namespace weft::preparation {
 namespace {
 
 /// Input rows and columns that the tiles which compute `computed` read, padding left out; empty where there is only padding.
-TileRectangle window_rectangle(const Family& family, const WindowReach& reach, const TaskTensor& input, const TileRectangle& computed) {
+TileRectangle window_rectangle(const Family& family, const FamilyBand& band, const WindowReach& reach, const TaskTensor& input, const TileRectangle& computed) {
     const auto line = [](std::uint32_t output, std::uint32_t stride, std::uint32_t pad) {
         return static_cast<std::int64_t>(std::uint64_t{output} * stride) - pad;
     };
@@ -22,9 +22,8 @@ TileRectangle window_rectangle(const Family& family, const WindowReach& reach, c
         end = static_cast<std::uint32_t>(std::clamp<std::int64_t>(last + 1, 0, extent));
     };
     TileRectangle rectangle;
-    cut(line(computed.first_row, family.stride_rows, family.pad_top) + reach.first_row,
-        line(computed.end_row - family.tile_rows, family.stride_rows, family.pad_top) + reach.last_row, input.rows, rectangle.first_row,
-        rectangle.end_row);
+    cut(window_origin_row(family, band, computed.first_row) + reach.first_row, window_origin_row(family, band, computed.end_row - family.tile_rows) + reach.last_row,
+        input.rows, rectangle.first_row, rectangle.end_row);
     cut(line(computed.first_column, family.stride_columns, family.pad_left) + reach.first_column,
         line(computed.end_column - family.tile_columns, family.stride_columns, family.pad_left) + reach.last_column, input.columns,
         rectangle.first_column, rectangle.end_column);
@@ -83,7 +82,7 @@ std::uint64_t last_source_position(const MoveCopy& copy, const TaskTensor& sourc
 
 class LaneCutter {
 public:
-    LaneCutter(TasksColumns& columns, std::uint32_t family) : columns_(columns), family_(columns.families[family]), id_(family) {
+    LaneCutter(TasksColumns& columns, std::uint32_t family) : columns_(columns), family_(columns.families[family]), band_(band_of(view(columns), family)), id_(family) {
         const Tasks tasks = view(columns);
         operand_kinds_.assign(family_.input_count, OperandKind::None);
         for (const Step& step : tasks.steps.subspan(family_.first_step, family_.step_count)) {
@@ -151,12 +150,27 @@ private:
         const bool elementwise = operand_kinds_[slot] == OperandKind::Input || (kind() == FamilyKind::Pointwise && slot == 0);
         if (!elementwise && operand_kinds_[slot] == OperandKind::InputBroadcast) {
             draft.add(0, 0);
+        } else if (kind() == FamilyKind::BandSum && !elementwise) {
+            add_band_rows(grid, lane, slot, draft);
         } else if (elementwise || reads_window(slot)) {
             const TaskTensor& source = input(slot);
             grid.for_each_row(lane.first_tile, lane.tile_count, [&](const TileRectangle&, const TileRectangle& computed) {
-                draft.add(elementwise ? computed : window_rectangle(family_, reaches_[slot], source, computed), source);
+                draft.add(elementwise ? computed : window_rectangle(family_, band_, reaches_[slot], source, computed), source);
             });
         }
+    }
+
+    /// The rows of a band that the lane's rows are sums of.
+    void add_band_rows(const TileGrid& grid, const Lane& lane, std::uint32_t slot, DemandDraft& draft) const {
+        const TaskTensor& source = input(slot);
+        const Family& part = columns_.families[source.producer];
+        const FamilyBand band = band_of(view(columns_), source.producer);
+        grid.for_each_row(lane.first_tile, lane.tile_count, [&](const TileRectangle& owned, const TileRectangle&) {
+            for (std::uint32_t row = owned.first_row; row < owned.end_row; ++row) {
+                const auto from = band_row(part, band, row);
+                if (from) draft.add({*from, *from + 1, owned.first_column, owned.end_column}, source);
+            }
+        });
     }
 
     /// Lanes come in order, and so do copies.
@@ -170,6 +184,7 @@ private:
 
     TasksColumns& columns_;
     const Family family_;
+    const FamilyBand band_;
     std::uint32_t id_;
     std::vector<WindowReach> reaches_;         // per slot, of those that are read through the window
     std::vector<OperandKind> operand_kinds_;

@@ -44,7 +44,7 @@ std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBl
     const auto columns = column_axis(problem.window).needed(choice.tile_columns);
     std::vector<Piece> segments;
     for (std::uint32_t row = 0; row < rows.size(); ++row) {
-        if (rows[row] == 0) continue;
+        if (rows[row] == 0 || row < block.first_row || row - block.first_row >= block.row_count) continue;
         for (std::uint32_t input = 0; input < problem.input_channels.size(); ++input) {
             const std::uint32_t channels = problem.input_channels[input];
             const std::uint32_t first = dense ? 0 : block.first_group * problem.spec.inputs_per_group;
@@ -230,6 +230,10 @@ bool alike(const MatrixProblem& a, const MatrixProblem& b) {
     return key(a) == key(b) && a.input_channels == b.input_channels;
 }
 
+std::uint32_t window_rows(const MatrixProblem& problem, std::uint32_t tile_rows) {
+    return (tile_rows - 1) * problem.window.stride_rows + (problem.window.kernel_rows - 1) * problem.window.dilation_rows + 1;
+}
+
 std::string_view form_name(StripForm form) {
     switch (form) {
         case StripForm::rows: return "rows";
@@ -265,11 +269,11 @@ std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBl
 }
 
 std::vector<ChannelBlock> channel_blocks(const MatrixProblem& problem, std::uint32_t groups_per_block) {
-    if (problem.spec.groups == 1) return {{0, 1, 0, problem.spec.outputs_per_group}};
+    if (problem.spec.groups == 1) return {ChannelBlock{0, 1, 0, problem.spec.outputs_per_group}};
     std::vector<ChannelBlock> blocks;
     for (std::uint32_t first = 0; first < problem.spec.groups; first += groups_per_block) {
         const std::uint32_t count = std::min(groups_per_block, problem.spec.groups - first);
-        blocks.push_back({first, count, first * problem.spec.outputs_per_group, count * problem.spec.outputs_per_group});
+        blocks.push_back(ChannelBlock{first, count, first * problem.spec.outputs_per_group, count * problem.spec.outputs_per_group});
     }
     return blocks;
 }

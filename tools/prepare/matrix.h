@@ -42,18 +42,24 @@ struct MappingChoice {
     std::uint32_t tile_columns = 1;
     std::uint32_t groups_per_block = 1;
     StripForm form = StripForm::rows;
+    bool banded = false;                        ///< parts sum whole input rows of the window, and make the output rows that these reach only
 
     [[nodiscard]] std::uint32_t positions() const { return tile_rows * tile_columns; }
 };
 
 /// Groups [first_group, first_group + group_count) together, or, in layers of one group, outputs [first_output, first_output +
-/// output_count) of all inputs.
+/// output_count) of all inputs; of the window's input rows all, or [first_row, first_row + row_count).
 struct ChannelBlock {
     std::uint32_t first_group = 0;
     std::uint32_t group_count = 1;
     std::uint32_t first_output = 0;
     std::uint32_t output_count = 0;
+    std::uint32_t first_row = 0;
+    std::uint32_t row_count = 0xffffffffU;
 };
+
+/// Input rows under the window of a tile, unread ones between dilated taps included.
+[[nodiscard]] std::uint32_t window_rows(const MatrixProblem& problem, std::uint32_t tile_rows);
 
 /// The strips of one block of channels under a choice, in the order of the window's elements. A strip has columns only for the
 /// output positions and groups that its rows reach. Without `blocks`, the matrix itself is left out: enough to price it.

@@ -33,7 +33,7 @@ std::vector<std::size_t> fill_parts(const std::vector<MappedStrip>& strips, std:
 std::vector<ChannelBlock> column_blocks(const MatrixProblem& problem, const ChipFacts& chip) {
     const std::uint32_t outputs = problem.spec.outputs_per_group;
     const std::uint32_t width = ceil_divide(outputs, chip.results_per_crossbar);
-    if (width <= chip.crossbars_per_core) return {{0, 1, 0, outputs}};
+    if (width <= chip.crossbars_per_core) return {ChannelBlock{0, 1, 0, outputs}};
     const std::uint32_t fewest = ceil_divide(width, chip.crossbars_per_core);
     std::uint32_t best = fewest;
     std::uint32_t best_used = 0;
@@ -47,7 +47,7 @@ std::vector<ChannelBlock> column_blocks(const MatrixProblem& problem, const Chip
     }
     const std::uint32_t each = ceil_divide(width, best) * chip.results_per_crossbar;
     std::vector<ChannelBlock> blocks;
-    for (std::uint32_t first = 0; first < outputs; first += each) blocks.push_back({0, 1, first, std::min(each, outputs - first)});
+    for (std::uint32_t first = 0; first < outputs; first += each) blocks.push_back(ChannelBlock{0, 1, first, std::min(each, outputs - first)});
     return blocks;
 }
 
@@ -69,12 +69,12 @@ void settle_targets(MappedStrip& strip, const ColumnGroup& group) {
     strip.targets = std::move(settled);
 }
 
-/// True where every part of a group writes every output of the tile.
-bool covers_outputs(std::span<const MappedStrip> strips, const MappingChoice& choice, std::uint32_t channels) {
-    std::vector<char> touched(std::size_t{choice.positions()} * channels, 0);
+/// True where the strips write every output of `rows` rows of the tile.
+bool covers_outputs(std::span<const MappedStrip> strips, std::uint32_t rows, std::uint32_t columns, std::uint32_t channels) {
+    std::vector<char> touched(std::size_t{rows} * columns * channels, 0);
     for (const MappedStrip& strip : strips) {
         for (const StripTarget& target : strip.targets) {
-            std::fill_n(touched.begin() + (target.row * choice.tile_columns + target.column) * channels + target.channel, target.length, 1);
+            std::fill_n(touched.begin() + (target.row * columns + target.column) * channels + target.channel, target.length, 1);
         }
     }
     return std::find(touched.begin(), touched.end(), 0) == touched.end();
@@ -121,7 +121,7 @@ bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& c
         std::size_t first = 0;
         for (const std::size_t end : group.part_ends) {
             const auto strips = std::span(group.strips).subspan(first, end - first);
-            if (!covers_outputs(strips, choice, group.channel_count)) return false;
+            if (!covers_outputs(strips, choice.tile_rows, choice.tile_columns, group.channel_count)) return false;
             const std::uint64_t crossbars = crossbars_of(strips);
             if (crossbars > chip.crossbars_per_core) return false;
             const TileCost cost = strips_cost(strips, choice.tile_rows, choice.tile_columns, group.channel_count, chip);
@@ -130,6 +130,37 @@ bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& c
             option.crossbars += crossbars;
             first = end;
         }
+    }
+    return true;
+}
+
+/// As `price`, for choices whose parts are bands of rows.
+bool price_banded(const MatrixProblem& problem, LayerOption& option, const ChipFacts& chip) {
+    const MappingChoice& choice = option.choice;
+    const std::int64_t tiles = tile_count(problem, choice);
+    const auto groups = column_groups(problem, choice, chip, false);
+    for (const ColumnGroup& group : groups) {
+        if (group.bands.empty()) return false;
+        const std::uint32_t row_elems = choice.tile_columns * group.channel_count;
+        if (groups.size() > 1) {
+            const std::uint32_t outputs = choice.tile_rows * row_elems;
+            option.work_ns += tiles * (transfer_ns(outputs, chip) + chip.timing.copy_ns(outputs));
+        }
+        // The bands share the rows of the window, and overlap in the rows that they make.
+        option.work_ns += tiles * transfer_ns(window_rows(problem, choice.tile_rows) * choice.tile_columns * problem.window.stride_columns * problem.pixel_channels(), chip);
+        std::uint32_t rows = 0;
+        std::size_t first = 0;
+        for (std::size_t part = 0; part < group.bands.size(); ++part) {
+            const auto strips = std::span(group.strips).subspan(first, group.part_ends[part] - first);
+            const std::uint32_t band_rows = group.bands[part].row_count;
+            const TileCost cost = strips_cost(strips, band_rows, choice.tile_columns, group.channel_count, chip);
+            option.parts.push_back({tiles * cost.total(), static_cast<std::uint32_t>(crossbars_of(strips))});
+            option.work_ns += option.parts.back().work_ns + tiles * transfer_ns(band_rows * row_elems, chip);
+            option.crossbars += option.parts.back().crossbars;
+            rows += band_rows;
+            first = group.part_ends[part];
+        }
+        option.work_ns += tiles * (rows - choice.tile_rows) * chip.timing.vector_ns(Opcode::Vvadd, row_elems);
     }
     return true;
 }
@@ -143,7 +174,7 @@ struct BlockPrice {
 };
 
 BlockPrice price_block(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice, const ChipFacts& chip) {
-    ColumnGroup group{block.first_output, block.output_count, map_block(problem, block, choice, chip, false), {}};
+    ColumnGroup group{block.first_output, block.output_count, map_block(problem, block, choice, chip, false), {}, {}};
     const std::uint64_t crossbars = crossbars_of(group.strips);
     for (MappedStrip& strip : group.strips) {
         for (StripTarget& target : strip.targets) target.channel -= block.first_output;
@@ -187,18 +218,82 @@ bool price_grouped(const MatrixProblem& problem, LayerOption& option, const Chip
     return true;
 }
 
+/// Strips of the window's input rows from `first` on, as many rows as `limit` crossbars hold; `count` is a guess that becomes their number.
+std::vector<MappedStrip> widest_band(const MatrixProblem& problem, ChannelBlock block, const MappingChoice& choice, const ChipFacts& chip, std::uint32_t& count) {
+    const std::uint32_t rows = window_rows(problem, choice.tile_rows) - block.first_row;
+    const auto map = [&](std::uint32_t row_count) {
+        block.row_count = row_count;
+        return map_block(problem, block, choice, chip, false);
+    };
+    count = std::min(count, rows);
+    std::vector<MappedStrip> strips = map(count);
+    while (count > 1 && crossbars_of(strips) > chip.family_crossbars) strips = map(--count);
+    while (count < rows) {
+        auto more = map(count + 1);
+        if (crossbars_of(more) > chip.family_crossbars) break;
+        strips = std::move(more);
+        ++count;
+    }
+    return strips;
+}
+
+/// The output rows that strips reach, from which their targets are counted then.
+RowBand settle_rows(std::span<MappedStrip> strips, std::uint32_t tile_rows) {
+    std::uint32_t first = tile_rows;
+    std::uint32_t end = 0;
+    for (const MappedStrip& strip : strips) {
+        for (const StripTarget& target : strip.targets) {
+            first = std::min(first, target.row);
+            end = std::max(end, target.row + 1);
+        }
+    }
+    for (MappedStrip& strip : strips) {
+        for (StripTarget& target : strip.targets) target.row -= first;
+    }
+    return {first, end - first};
+}
+
+/// Parts that are bands of the window's input rows. Nothing where that is no choice: a row does not fit a core, there is one band
+/// only, or a band leaves outputs of its rows untouched.
+ColumnGroup cut_bands(const MatrixProblem& problem, const ChannelBlock& whole, const MappingChoice& choice, const ChipFacts& chip, bool with_blocks) {
+    ColumnGroup group{whole.first_output, whole.output_count, {}, {}, {}};
+    const std::uint32_t rows = window_rows(problem, choice.tile_rows);
+    std::uint32_t count = 1;
+    for (ChannelBlock block = whole; block.first_row < rows; block.first_row += count) {
+        std::vector<MappedStrip> strips = widest_band(problem, block, choice, chip, count);
+        if (count == rows || crossbars_of(strips) > chip.crossbars_per_core) return {};
+        block.row_count = count;
+        if (with_blocks) strips = map_block(problem, block, choice, chip, true);
+        for (MappedStrip& strip : strips) settle_targets(strip, group);
+        group.bands.push_back(settle_rows(strips, choice.tile_rows));
+        if (!covers_outputs(strips, group.bands.back().row_count, choice.tile_columns, group.channel_count)) return {};
+        std::move(strips.begin(), strips.end(), std::back_inserter(group.strips));
+        group.part_ends.push_back(group.strips.size());
+    }
+    return group;
+}
+
+/// Pieces of whole rows; several rows to cut.
+bool may_be_banded(const MatrixProblem& problem, const MappingChoice& choice) {
+    return choice.tile_rows > 1 && problem.window.kernel_rows > 1 && (choice.form == StripForm::rows || choice.form == StripForm::gather);
+}
+
 }  // namespace
 
 std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const MappingChoice& choice, const ChipFacts& chip, bool with_blocks) {
     const bool dense = problem.spec.groups == 1;
     const auto blocks = dense ? column_blocks(problem, chip) : channel_blocks(problem, choice.groups_per_block);
     std::vector<ColumnGroup> groups;
+    if (choice.banded) {
+        for (const ChannelBlock& block : blocks) groups.push_back(cut_bands(problem, block, choice, chip, with_blocks));
+        return groups;
+    }
     std::uint64_t used = 0;
     for (const ChannelBlock& block : blocks) {
         std::vector<MappedStrip> strips = map_block(problem, block, choice, chip, with_blocks);
         const std::uint64_t crossbars = crossbars_of(strips);
         if (groups.empty() || dense || used + crossbars > chip.family_crossbars) {
-            groups.push_back({block.first_output, 0, {}, {}});
+            groups.push_back({block.first_output, 0, {}, {}, {}});
             used = 0;
         }
         used += crossbars;
@@ -220,6 +315,10 @@ std::vector<LayerOption> layer_options(const MatrixProblem& problem, std::uint32
             option.choice = ladder.choice;
             option.choice.tile_columns = width;
             const bool dense = problem.spec.groups == 1;
+            if (LayerOption banded = option; dense && may_be_banded(problem, banded.choice)) {
+                banded.choice.banded = true;
+                if (price_banded(problem, banded, chip)) options.push_back(std::move(banded));
+            }
             if (dense ? price(problem, option, chip) : price_grouped(problem, option, chip)) {
                 options.push_back(std::move(option));
             } else if (!dense || too_large(problem, option.choice, chip)) {

@@ -7,6 +7,12 @@
 
 namespace weft::preparation {
 
+/// Some rows of a tile.
+struct RowBand {
+    std::uint32_t first_row = 0;
+    std::uint32_t row_count = 0;
+};
+
 /// Output channels [first_channel, first_channel + channel_count) and the strips that compute them, in parts of consecutive
 /// strips that each fit a core.
 struct ColumnGroup {
@@ -14,6 +20,7 @@ struct ColumnGroup {
     std::uint32_t channel_count = 0;
     std::vector<MappedStrip> strips;
     std::vector<std::size_t> part_ends;
+    std::vector<RowBand> bands;         ///< of a banded choice, per part: the tile's output rows that it makes; its targets count from the first
 };
 
 /// What a family of an option needs: the work of all its tiles, and crossbars on each core that runs some of them.
@@ -35,7 +42,7 @@ struct LayerOption {
 [[nodiscard]] std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const MappingChoice& choice, const ChipFacts& chip, bool blocks);
 
 /// The options of a layer that no other beats in both work and crossbars, least work first. Windows of several positions are
-/// offered only where every part computes something of every output.
+/// offered only where every part computes something of every output, or every part of a banded choice of its rows.
 [[nodiscard]] std::vector<LayerOption> layer_options(const MatrixProblem& problem, std::uint32_t widest_tile, const ChipFacts& chip);
 
 }  // namespace weft::preparation

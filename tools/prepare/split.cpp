@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/id.h"
 
 namespace weft::preparation {
@@ -27,9 +28,10 @@ public:
     }
 
 private:
-    std::uint32_t partial_tensor(std::uint32_t channels) {
+    std::uint32_t partial_tensor(std::uint32_t channels, std::uint32_t rows = 0) {
         Layout layout = layout_of(draft_.tensors[layer_.row.output]);
         layout.channels = channels;
+        if (rows != 0) layout.rows = rows;
         return add_tensor(draft_, no_id, layout, no_id);
     }
 
@@ -64,6 +66,7 @@ private:
     }
 
     void write_group(const std::string& name, ColumnGroup group, std::uint32_t output, bool with_steps) {
+        if (!group.bands.empty()) return write_bands(name, std::move(group), output, with_steps);
         const bool whole = group.part_ends.size() == 1;
         std::vector<std::uint32_t> parts;
         std::size_t first = 0;
@@ -81,6 +84,29 @@ private:
         sum.inputs = parts;
         for (std::uint32_t slot = 1; slot < parts.size(); ++slot) {
             sum.steps.push_back({static_cast<std::uint32_t>(StepKind::AddOperand), static_cast<std::uint32_t>(OperandKind::Input), slot, 0, 0});
+        }
+        append(std::move(sum), with_steps);
+    }
+
+    void write_bands(const std::string& name, ColumnGroup group, std::uint32_t output, bool with_steps) {
+        const std::uint32_t period = layer_.row.tile_rows;
+        const std::uint32_t tiles = ceil_divide(draft_.tensors[output].rows, period);
+        DraftFamily sum = derived(fmt::format("{}:sum", name), FamilyKind::BandSum, output);
+        sum.band.period = period;
+        sum.inputs.clear();
+        std::size_t first = 0;
+        for (std::size_t part = 0; part < group.bands.size(); ++part) {
+            const RowBand band = group.bands[part];
+            sum.inputs.push_back(partial_tensor(group.channel_count, tiles * band.row_count));
+            DraftFamily family = derived(fmt::format("{}:band{}", name, part), FamilyKind::Matrix, sum.inputs.back());
+            family.row.tile_rows = band.row_count;
+            family.band = {period, band.first_row};
+            family.inputs.assign(layer_.inputs.begin(), layer_.inputs.begin() + layer_.body_inputs);
+            const auto strips = group.strips.begin();
+            family.strips.assign(std::make_move_iterator(strips + static_cast<std::ptrdiff_t>(first)),
+                                 std::make_move_iterator(strips + static_cast<std::ptrdiff_t>(group.part_ends[part])));
+            append(std::move(family), false);
+            first = group.part_ends[part];
         }
         append(std::move(sum), with_steps);
     }
