@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/id.h"
+
 namespace weft::ipu21 {
 namespace {
 
@@ -75,6 +77,41 @@ ExchangeCounters count_exchange(const Topology& topology, const Phase& phase) {
         if (sent[tile] != 0 && received != 0) ++counters.tiles_sending_and_receiving;
     }
     return counters;
+}
+
+std::vector<std::uint32_t> critical_chain(const Phase& phase, std::span<const TransferTime> times, ExchangeDiscipline discipline) {
+    std::vector<std::uint32_t> chain;
+    if (times.empty()) return chain;
+    const std::uint32_t streams = discipline == ExchangeDiscipline::Exclusive ? 1 : 2;
+    std::uint32_t tiles = 0;
+    for (const Transfer& transfer : phase.transfers) {
+        tiles = std::max(tiles, transfer.source + 1);
+        for (const std::uint32_t tile : phase.receivers_of(transfer)) tiles = std::max(tiles, tile + 1);
+    }
+    // Per tile and stream: who uses it.
+    std::vector<std::vector<std::uint32_t>> users(std::size_t{tiles} * streams);
+    const auto stream = [&](std::uint32_t tile, bool receives) { return std::size_t{tile} * streams + (receives && streams == 2 ? 1 : 0); };
+    for (std::uint32_t row = 0; row < phase.transfers.size(); ++row) {
+        users[stream(phase.transfers[row].source, false)].push_back(row);
+        for (const std::uint32_t tile : phase.receivers_of(phase.transfers[row])) users[stream(tile, true)].push_back(row);
+    }
+    const auto ends_later = [&](std::uint32_t a, std::uint32_t b) { return b == no_id || times[a].end > times[b].end || (times[a].end == times[b].end && a < b); };
+    std::uint32_t at = 0;
+    for (std::uint32_t row = 1; row < times.size(); ++row) at = ends_later(row, at) ? row : at;
+    while (at != no_id) {
+        chain.push_back(at);
+        std::uint32_t before = no_id;
+        const auto look = [&](const std::vector<std::uint32_t>& list) {
+            for (const std::uint32_t row : list) {
+                if (times[row].start < times[at].start && ends_later(row, before)) before = row;
+            }
+        };
+        look(users[stream(phase.transfers[at].source, false)]);
+        for (const std::uint32_t tile : phase.receivers_of(phase.transfers[at])) look(users[stream(tile, true)]);
+        at = before;
+    }
+    std::ranges::reverse(chain);
+    return chain;
 }
 
 std::uint64_t critical_bytes(const ExchangeCounters& counters) {

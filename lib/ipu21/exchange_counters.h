@@ -25,6 +25,10 @@ struct ExchangeCounters {
 
 [[nodiscard]] ExchangeCounters count_exchange(const Topology& topology, const Phase& phase);
 
+/// The transfers that decide when a scheduled phase ends, first to last: the one that ends last, before it the one on a common tile (under
+/// full duplex: in a common stream) that ends last of those that start earlier, and so on. Lower rows first among equals.
+[[nodiscard]] std::vector<std::uint32_t> critical_chain(const Phase& phase, std::span<const TransferTime> times, ExchangeDiscipline discipline);
+
 /// Bytes of a phase by volume alone: the larger of the busiest pair's outgoing and the busiest tile's incoming bytes.
 [[nodiscard]] std::uint64_t critical_bytes(const ExchangeCounters& counters);
 

@@ -70,6 +70,76 @@ TEST_CASE("finalists are in order, distinct in their choices, and repeatable") {
 
 namespace {
 
+/// `problem` with the plans of every operator in another order, and all formats under other numbers. `plan_of` and `format_of` get the old
+/// row and number of each new one.
+PlanProblem permuted(const PlanProblem& problem, Random& random, std::vector<std::uint32_t>& plan_of, std::vector<std::uint32_t>& format_of) {
+    const auto shuffle = [&](auto begin, auto end) {
+        for (auto count = static_cast<std::uint32_t>(end - begin); count > 1; --count) std::swap(begin[count - 1], begin[random.below(count)]);
+    };
+    format_of.resize(problem.format_family.size());
+    for (std::uint32_t f = 0; f < format_of.size(); ++f) format_of[f] = f;
+    shuffle(format_of.begin(), format_of.end());
+    std::vector<std::uint32_t> new_format(format_of.size());
+    for (std::uint32_t f = 0; f < format_of.size(); ++f) new_format[format_of[f]] = f;
+    plan_of.resize(problem.plans.size());
+    for (std::uint32_t row = 0; row < plan_of.size(); ++row) plan_of[row] = row;
+    PlanProblem result = problem;
+    for (std::uint32_t op = 0; op < problem.operator_count(); ++op) shuffle(plan_of.begin() + problem.first_plan[op], plan_of.begin() + problem.first_plan[op + 1]);
+    for (std::uint32_t row = 0; row < plan_of.size(); ++row) {
+        result.plans[row] = problem.plans[plan_of[row]];
+        result.plans[row].output_format = new_format[result.plans[row].output_format];
+    }
+    for (std::uint32_t& format : result.plan_formats) format = format == any_format ? any_format : new_format[format];
+    for (std::uint32_t f = 0; f < format_of.size(); ++f) result.format_family[f] = problem.format_family[format_of[f]];
+    result.change = [&problem, &format_of](std::uint32_t v, std::uint32_t f, std::uint32_t g) { return problem.change(v, format_of[f], format_of[g]); };
+    result.bytes = [&problem, &format_of](std::uint32_t v, std::uint32_t f) { return problem.bytes(v, format_of[f]); };
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("permuting candidates changes nothing: the same finalists in the same order, at every cap") {
+    Random random(21);
+    int compared = 0;
+    for (int round = 0; round < 200; ++round) {
+        RandomProblem instance(random, 3 + random.below(3), 2 + random.below(4));
+        // Cycles so large that no two sums tie.
+        for (OperatorPlan& plan : instance.problem.plans) plan.cycles = plan.cycles << 40U | std::uint64_t{random.below(1U << 30U)} << 5U | random.below(32);
+        for (auto& [key, change] : instance.changes) change.cycles = change.cycles << 40U | random.below(1U << 30U);
+        const PlanFits fits = [&](const PlanObjectives& o) { return instance.fits(o); };
+        std::vector<std::uint32_t> plan_of;
+        std::vector<std::uint32_t> format_of;
+        const PlanProblem other = permuted(instance.problem, random, plan_of, format_of);
+        for (const std::size_t width : {std::size_t{1} << 30U, std::size_t{128}, std::size_t{8}, std::size_t{2}, std::size_t{1}}) {
+            PlannerOptions options;
+            options.width = width;
+            PlannerCounts counts;
+            PlannerCounts other_counts;
+            const auto plans = plan_graph(instance.problem, fits, options, &counts);
+            auto again = plan_graph(other, fits, options, &other_counts);
+            REQUIRE(plans.size() == again.size());
+            for (std::size_t i = 0; i < plans.size(); ++i) {
+                for (std::uint32_t& row : again[i].plan) row = plan_of[row];
+                for (ChosenConversion& c : again[i].conversions) {
+                    c.from = format_of[c.from];
+                    c.to = format_of[c.to];
+                }
+                CHECK(plans[i].plan == again[i].plan);
+                CHECK(plans[i].conversions == again[i].conversions);
+                CHECK(plans[i].objectives == again[i].objectives);
+                ++compared;
+            }
+            CHECK(counts.expanded == other_counts.expanded);
+            CHECK(counts.retention.dominated == other_counts.retention.dominated);
+            CHECK(counts.retention.capped == other_counts.retention.capped);
+            CHECK(counts.widest == other_counts.widest);
+        }
+    }
+    CHECK(compared > 1000);
+}
+
+namespace {
+
 /// Two operators by hand: the first has a cheap plan in format 0 and one a little slower in format 1; the second wants format 1.
 PlanProblem two_operators(std::uint64_t slower_cycles, std::uint64_t slower_bytes) {
     PlanProblem p;

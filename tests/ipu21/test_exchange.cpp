@@ -194,6 +194,92 @@ TEST_CASE("tiles that both send and receive decide the slots: chains and pairs b
     CHECK(counters.pairs_unrelated_payload == 2);
 }
 
+TEST_CASE("counters of random phases, counted again the slow way") {
+    const TargetColumns columns = test::c600();
+    const Topology topology(view(columns));
+    Random random(11);
+    for (int round = 0; round < 60; ++round) {
+        const std::uint32_t tiles = 3 + random.below(12);
+        const Phase phase = test::random_phase(random, {tiles, 1 + random.below(12), 1 + random.below(6), 3000}, false);
+        const auto receives = [&](const Transfer& t, std::uint32_t tile) { return std::ranges::count(phase.receivers_of(t), tile) != 0; };
+        const auto words_in = [&](std::uint32_t a, std::uint32_t b) {
+            std::uint64_t words = 0;
+            for (const Transfer& t : phase.transfers) words += receives(t, a) || receives(t, b) ? t.words : 0;
+            return words;
+        };
+        const auto words_out = [&](std::uint32_t a, std::uint32_t b) {
+            std::uint64_t words = 0;
+            for (const Transfer& t : phase.transfers) words += t.source == a || t.source == b ? t.words : 0;
+            return words;
+        };
+        ExchangeCounters expected;
+        expected.transfers = static_cast<std::uint32_t>(phase.transfers.size());
+        bool first = true;
+        for (const Transfer& t : phase.transfers) {
+            expected.largest_fan_out = std::max(expected.largest_fan_out, t.receiver_count);
+            expected.payload_words += t.words;
+            expected.delivered_words += std::uint64_t{t.words} * t.receiver_count;
+            for (const std::uint32_t tile : phase.receivers_of(t)) {
+                const std::int32_t route = topology.route_cycles(TileId(t.source), TileId(tile));
+                expected.shortest_route_cycles = first ? route : std::min(expected.shortest_route_cycles, route);
+                expected.longest_route_cycles = first ? route : std::max(expected.longest_route_cycles, route);
+                first = false;
+            }
+        }
+        for (std::uint32_t tile = 0; tile < tiles + 1; ++tile) {
+            expected.tile_send_words = std::max(expected.tile_send_words, words_out(tile, tile));
+            expected.tile_receive_words = std::max(expected.tile_receive_words, words_in(tile, tile));
+            std::uint32_t roles = 0;
+            for (const Transfer& t : phase.transfers) roles += (t.source == tile ? 1U : 0U) + (receives(t, tile) ? 1U : 0U);
+            expected.tile_transfers = std::max(expected.tile_transfers, roles);
+            expected.tiles_sending_and_receiving += words_out(tile, tile) != 0 && words_in(tile, tile) != 0 ? 1 : 0;
+        }
+        for (std::uint32_t tile = 0; tile < tiles + 1; tile += 2) {
+            const std::uint32_t partner = topology.partner(TileId(tile)).value;
+            expected.pair_send_words = std::max(expected.pair_send_words, words_out(tile, partner));
+            expected.pair_receive_words = std::max(expected.pair_receive_words, words_in(tile, partner));
+            const auto both = [&](const Transfer& t) { return receives(t, tile) && receives(t, partner); };
+            const auto either = [&](const Transfer& t) { return receives(t, tile) != receives(t, partner); };
+            const bool receiving = words_in(tile, tile) != 0 && words_in(partner, partner) != 0;
+            expected.pairs_same_payload += receiving && std::ranges::none_of(phase.transfers, either) ? 1 : 0;
+            expected.pairs_unrelated_payload += receiving && std::ranges::none_of(phase.transfers, both) ? 1 : 0;
+        }
+        CHECK(count_exchange(topology, phase) == expected);
+    }
+}
+
+TEST_CASE("the critical chain ends with the phase, and every transfer of it waits for the one before") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    const Topology topology(target);
+    Random random(12);
+    for (int round = 0; round < 60; ++round) {
+        const Phase phase = test::random_phase(random, {3 + random.below(12), 1 + random.below(20), 1 + random.below(4), 3000}, false);
+        const PhaseSchedule exclusive = schedule_exclusive(target, topology, phase);
+        const auto chain = critical_chain(phase, exclusive.times, ExchangeDiscipline::Exclusive);
+        REQUIRE(!chain.empty());
+        CHECK(exclusive.times[chain.front()].start == 0);
+        CHECK(exclusive.times[chain.back()].end == exclusive.cycles);
+        CHECK(chain.size() <= exclusive.slots);
+        const auto tiles_of = [&](std::uint32_t row) {
+            const auto receivers = phase.receivers_of(phase.transfers[row]);
+            std::vector<std::uint32_t> tiles(receivers.begin(), receivers.end());
+            tiles.push_back(phase.transfers[row].source);
+            return tiles;
+        };
+        for (std::size_t i = 1; i < chain.size(); ++i) {
+            CHECK(exclusive.times[chain[i]].start == exclusive.times[chain[i - 1]].end + 1);
+            const auto mine = tiles_of(chain[i]);
+            CHECK(std::ranges::any_of(tiles_of(chain[i - 1]), [&](std::uint32_t tile) { return std::ranges::count(mine, tile) != 0; }));
+        }
+        const PhaseSchedule duplex = schedule_full_duplex(target, topology, phase);
+        const auto overlapping = critical_chain(phase, duplex.times, ExchangeDiscipline::FullDuplex);
+        CHECK(duplex.times[overlapping.back()].end == duplex.cycles);
+        CHECK(std::ranges::is_sorted(overlapping, {}, [&](std::uint32_t row) { return duplex.times[row].start; }));
+    }
+    CHECK(critical_chain({}, {}, ExchangeDiscipline::Exclusive).empty());
+}
+
 namespace {
 
 /// `words` from tile 2p to the pairs `to`, everything well aligned; read and written elements differ.

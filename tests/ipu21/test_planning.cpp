@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/random.h"
+
 #include "chain.h"
 #include "graphs.h"
 #include "ipu21/check_exchange.h"
@@ -155,6 +157,143 @@ TEST_CASE("a transformer block: operators, attention, both disciplines, the same
         CHECK(bytes(chain.timing) == bytes(again.timing));
         CHECK(chain.schedules.size() <= 11);
     }
+}
+
+namespace {
+
+/// The same tasks with the plans of every operator in another order and all layouts under other numbers.
+TasksColumns permuted(const TasksColumns& tasks, Random& random) {
+    TasksColumns result = tasks;
+    const auto shuffle = [&](auto begin, std::uint32_t count) {
+        for (; count > 1; --count) std::swap(begin[count - 1], begin[random.below(count)]);
+    };
+    for (const TileOperator& op : tasks.tile_operators) shuffle(result.tile_plans.begin() + op.first_plan, op.plan_count);
+    std::vector<std::uint32_t> number(tasks.tile_layouts.size());
+    for (std::uint32_t i = 0; i < number.size(); ++i) number[i] = i;
+    shuffle(number.begin(), static_cast<std::uint32_t>(number.size()));
+    for (std::uint32_t i = 0; i < number.size(); ++i) result.tile_layouts[number[i]] = tasks.tile_layouts[i];
+    for (std::uint32_t& layout : result.plan_layouts) layout = number[layout];
+    for (TilePlan& plan : result.tile_plans) plan.output_layout = number[plan.output_layout];
+    return result;
+}
+
+/// Everything that a schedule decides, in words.
+std::vector<std::string> decisions(const TasksColumns& tasks, const std::vector<ScheduleColumns>& schedules) {
+    std::vector<std::string> words;
+    for (const ScheduleColumns& schedule : schedules) {
+        for (const std::uint32_t row : schedule.plan_choice) words.emplace_back(pool_text(tasks.name_pool, tasks.tile_plans[row].key));
+        for (std::size_t i = 0; i < schedule.conversions.size(); ++i) {
+            const TileConversion& c = schedule.conversions[i];
+            words.push_back(fmt::format("{} {} {} to {} {} in {}", c.operator_index, c.input, to_text(tasks.tile_layouts[c.from_layout]),
+                                        to_text(tasks.tile_layouts[c.to_layout]), c.replaces, schedule.conversion_cycles[i]));
+        }
+        const TileEstimate& e = schedule.tile_estimate[0];
+        words.push_back(fmt::format("{} {} {} {}", e.cycles, e.standard_bytes, e.interleaved_bytes, e.row_bytes));
+    }
+    return words;
+}
+
+}  // namespace
+
+TEST_CASE("permuting the candidates of a network changes nothing, ties included") {
+    TargetColumns target = test::c600();
+    target.core_count = 128;
+    Random random(5);
+    for (const GraphColumns& graph : {test::block_graph(96, 128, 512, 4), test::mlp_graph(1, 100, 192, 384)}) {
+        const TasksColumns tasks = prepare(view(graph), view(target), {});
+        for (const std::size_t width : {std::size_t{128}, std::size_t{8}}) {
+            PlanningOptions options;
+            options.planner.width = width;
+            PlannerCounts counts;
+            const auto expected = decisions(tasks, make_schedules(view(tasks), view(target), options, {}, &counts));
+            for (int round = 0; round < 3; ++round) {
+                const TasksColumns other = permuted(tasks, random);
+                validate(view(other), "permuted");
+                PlannerCounts again;
+                CHECK(decisions(other, make_schedules(view(other), view(target), options, {}, &again)) == expected);
+                CHECK(again.expanded == counts.expanded);
+                CHECK(again.retention.capped == counts.retention.capped);
+            }
+        }
+    }
+}
+
+TEST_CASE("the filter of candidates does not depend on the order in which they were found") {
+    TargetColumns columns = test::c600();
+    columns.core_count = 64;
+    const Target target = view(columns);
+    const Topology topology(target);
+    const KernelCosts kernels(target, nullptr);
+    const CandidateOptions options;
+    CandidateContext context{target, topology, kernels, options, {64, 32}, {}};
+    TileOperator op{};
+    op.m = 100;
+    op.k = 192;
+    op.n = 384;
+    op.batch = op.heads = 1;
+    std::vector<Candidate> candidates = gemm_candidates(context, op);
+    REQUIRE(candidates.size() > 50);
+    // Every candidate twice over, so that there are equal ones under several keys.
+    const std::size_t count = candidates.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        candidates.push_back(candidates[i]);
+        candidates.back().key += " again";
+    }
+    const auto keys = [&](const std::vector<Candidate>& list) {
+        std::vector<std::string> result;
+        for (const Candidate& candidate : list) result.push_back(candidate.key);
+        return result;
+    };
+    Random random(6);
+    for (const std::uint32_t cap : {1000U, 20U, 3U}) {
+        const auto expected = keys(filter_candidates(context, candidates, cap));
+        for (int round = 0; round < 5; ++round) {
+            std::vector<Candidate> other = candidates;
+            for (std::size_t i = other.size(); i > 1; --i) std::swap(other[i - 1], other[random.below(static_cast<std::uint32_t>(i))]);
+            CHECK(keys(filter_candidates(context, std::move(other), cap)) == expected);
+        }
+    }
+}
+
+TEST_CASE("a required plan is chosen; the free choice is never dearer; unknown ones are refused") {
+    const GraphColumns graph = test::mlp_graph(1, 100, 192, 384);
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    const TasksColumns tasks = prepare(view(graph), view(target), {});
+    PlanningOptions options;
+    options.refinements = 0;   // the same estimates in every search
+    const auto free = make_schedules(view(tasks), view(target), options, {});
+    const TileOperator& up = tasks.tile_operators[0];
+    int found = 0;
+    for (std::uint32_t row = up.first_plan; row < up.first_plan + up.plan_count; row += 9) {
+        const std::string key(pool_text(tasks.name_pool, tasks.tile_plans[row].key));
+        options.required = {{"up", key}};
+        const auto schedules = make_schedules(view(tasks), view(target), options, {});
+        for (const ScheduleColumns& schedule : schedules) CHECK(schedule.plan_choice[0] == row);
+        CHECK(schedules[0].tile_estimate[0].cycles >= free[0].tile_estimate[0].cycles);
+        ++found;
+    }
+    CHECK(found > 5);
+    // Requiring what was chosen anyway changes nothing.
+    options.required.clear();
+    for (std::size_t op = 0; op < tasks.tile_operators.size(); ++op) {
+        options.required.emplace_back(pool_text(tasks.name_pool, tasks.tile_operators[op].name), pool_text(tasks.name_pool, tasks.tile_plans[free[0].plan_choice[op]].key));
+    }
+    const auto again = make_schedules(view(tasks), view(target), options, {});
+    CHECK(again[0].plan_choice == free[0].plan_choice);
+    CHECK(again[0].conversions == free[0].conversions);
+    CHECK(again[0].tile_estimate == free[0].tile_estimate);
+    const auto status = [&](const std::string& op, const std::string& key) {
+        options.required = {{op, key}};
+        try {
+            (void)make_schedules(view(tasks), view(target), options, {});
+        } catch (const Failure& failure) {
+            return failure.status();
+        }
+        return ExitStatus::done;
+    };
+    CHECK(status("nobody", "x") == ExitStatus::bad_input);
+    CHECK(status("up", "no such plan") == ExitStatus::refused);
 }
 
 TEST_CASE("operators without a plan are refused in one list") {

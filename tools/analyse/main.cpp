@@ -40,6 +40,7 @@ struct Options {
     bool quiet = false;
     std::size_t cores = 10;
     std::string picture;
+    bool phases = false;
     std::uint32_t phase = 0xffffffffU;
     std::string tasks;
     std::string against;
@@ -77,7 +78,9 @@ void run_tiles(weft::Tool& tool, const Options& options, const weft::Target& tar
     }
     tool.report()["latency_cycles"] = timing.latency_cycles;
     tool.report()["latency_ns"] = timing.latency_ns;
-    if (!options.quiet) fmt::print("{}", weft::ipu21::table(*program, target, weft::view(timing)));
+    if (options.quiet) return;
+    fmt::print("{}", weft::ipu21::table(*program, target, weft::view(timing)));
+    if (options.phases) fmt::print("\n{}", weft::ipu21::phase_table(*program, weft::view(timing)));
 }
 
 bool is_schedule(const std::string& path) {
@@ -197,6 +200,7 @@ int main(int argc, char** argv) {
     tool.app().add_flag("--json", options.json, "Print JSON instead of the table");
     tool.app().add_flag("-q,--quiet", options.quiet, "Print nothing");
     tool.app().add_option("--cores", options.cores, "Rows of the per-core table, busiest first")->capture_default_str();
+    tool.app().add_flag("--phases", options.phases, "Tile processors: also print one line per exchange phase");
     tool.app().add_option("--exchange-picture", options.picture, "Tile processors: also draw one exchange phase")->type_name("FILE.svg");
     tool.app().add_option("--phase", options.phase, "Tile processors: which phase to draw; default: the longest")->type_name("N");
     tool.app().add_option("--generations", options.analyse.budget.generations, "Rounds to execute at least before averaging")->capture_default_str();

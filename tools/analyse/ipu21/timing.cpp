@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/id.h"
 #include "ipu21/exchange_counters.h"
+#include "ipu21/gemm_exchange.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -24,9 +25,25 @@ Phase phase_of(const Program& program, const TilePhase& row) {
     return phase;
 }
 
+std::uint32_t saturated(std::uint64_t words) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(words, no_id)); }
+
 std::uint64_t to_ns(const Target& target, std::uint64_t cycles) {
     return static_cast<std::uint64_t>(
         multiply_divide(static_cast<std::int64_t>(cycles), 1'000'000'000, static_cast<std::int64_t>(target.ipu21.clock_hz)));
+}
+
+/// Schedule of a phase as the program holds it.
+std::vector<TransferTime> times_of(const Program& program, const TilePhase& row) {
+    std::vector<TransferTime> times;
+    for (const TileTransfer& transfer : program.tile_transfers.subspan(row.first_transfer, row.transfer_count)) times.push_back({transfer.start, transfer.end, 0, false});
+    return times;
+}
+
+/// Copies before the phase and kernels after it, up to the phases next to it.
+void set_neighbours(const Program& program, std::uint32_t step, TilePhaseTiming& timing) {
+    const auto kind = [&](std::uint32_t at) { return static_cast<TileStepKind>(program.tile_steps[at].kind); };
+    for (std::uint32_t at = step; at > 0 && kind(at - 1) == TileStepKind::Staging; --at) timing.staging_cycles += program.tile_steps[at - 1].cycles;
+    for (std::uint32_t at = step + 1; at < program.tile_steps.size() && kind(at) == TileStepKind::Kernel; ++at) timing.kernel_cycles += program.tile_steps[at].cycles;
 }
 
 TilePhaseTiming phase_timing(const Program& program, const Target& target, const Topology& topology, const TilePhase& row) {
@@ -42,9 +59,18 @@ TilePhaseTiming phase_timing(const Program& program, const Target& target, const
     timing.tiles_sending_and_receiving = counters.tiles_sending_and_receiving;
     timing.pairs_same_payload = counters.pairs_same_payload;
     timing.pairs_unrelated_payload = counters.pairs_unrelated_payload;
+    timing.tile_send_words = saturated(counters.tile_send_words);
+    timing.tile_receive_words = saturated(counters.tile_receive_words);
+    timing.pair_send_words = saturated(counters.pair_send_words);
+    timing.pair_receive_words = saturated(counters.pair_receive_words);
+    timing.tile_transfers = counters.tile_transfers;
+    timing.chain_transfers = static_cast<std::uint32_t>(critical_chain(phase, times_of(program, row), target.ipu21.discipline).size());
+    timing.shortest_route_cycles = counters.shortest_route_cycles;
+    timing.longest_route_cycles = counters.longest_route_cycles;
     timing.scheduled_cycles = row.cycles;
     timing.lower_bound_cycles = lower_bound_cycles(target, topology, phase, target.ipu21.discipline);
     timing.boundary_cycles = target.ipu21.measured_boundary_cycles;
+    set_neighbours(program, row.step, timing);
     return timing;
 }
 
@@ -140,6 +166,22 @@ std::string table(const Program& program, const Target& target, const Timing& ti
     text += fmt::format("exchange {} cycles scheduled, {} with the boundary of {} phases; latency {} cycles, {:.3f} ms\n", sum.exchange_cycles,
                         sum.exchange_cycles + std::uint64_t{sum.phases} * target.ipu21.measured_boundary_cycles, sum.phases, timing.latency_cycles,
                         static_cast<double>(timing.latency_cycles) * 1e3 / static_cast<double>(target.ipu21.clock_hz));
+    return text;
+}
+
+std::string phase_table(const Program& program, const Timing& timing) {
+    std::string text = fmt::format("{:<4} {:<24} {:<12} {:>9} {:>9} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>10} {:>9} {:>9}\n", "", "operator",
+                                   "moves", "cycles", "bound", "slots", "chain", "fan-out", "tile out", "tile in", "pair out", "pair in", "same", "other",
+                                   "both", "frags", "routes", "staging", "kernel");
+    for (std::size_t i = 0; i < timing.tile_phases.size(); ++i) {
+        const TilePhaseTiming& p = timing.tile_phases[i];
+        const std::string_view name = pool_text(program.name_pool, program.labels[p.operator_index]);
+        text += fmt::format("{:<4} {:<24} {:<12} {:>9} {:>9} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>10} {:>9} {:>9}\n", i, name.substr(0, 24),
+                            to_text(static_cast<PhaseRole>(p.role)), p.scheduled_cycles, p.lower_bound_cycles, p.slots, p.chain_transfers, p.largest_fan_out,
+                            p.tile_send_words, p.tile_receive_words, p.pair_send_words, p.pair_receive_words, p.pairs_same_payload, p.pairs_unrelated_payload,
+                            p.tiles_sending_and_receiving, p.tile_transfers, fmt::format("{}..{}", p.shortest_route_cycles, p.longest_route_cycles),
+                            p.staging_cycles, p.kernel_cycles);
+    }
     return text;
 }
 

@@ -16,4 +16,9 @@ namespace weft::ipu21 {
 /// The same as a table for people.
 [[nodiscard]] std::string table(const Program& program, const Target& target, const Timing& timing);
 
+/// One line per exchange phase: its schedule against the bound, and what drives it. Words out and in of the busiest tile and of the busiest
+/// pair, pairs of tiles that receive the same or unrelated transfers, tiles in both roles, most transfers of one tile, routes, and the copies
+/// before and the kernels after it.
+[[nodiscard]] std::string phase_table(const Program& program, const Timing& timing);
+
 }  // namespace weft::ipu21

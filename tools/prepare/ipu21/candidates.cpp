@@ -48,6 +48,8 @@ void set_cost(TilePlan& plan, const CostTerms& terms) {
 
 std::vector<Candidate> filter_candidates(CandidateContext& context, std::vector<Candidate> candidates, std::uint32_t cap) {
     constexpr std::size_t components = 6;
+    // Ties go to the lower key, in whatever order the candidates were found.
+    std::ranges::sort(candidates, {}, &Candidate::key);
     std::vector<std::uint64_t> objectives;
     std::vector<std::uint32_t> signature;
     std::vector<std::uint32_t> family;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/checked.h"
 #include "ipu21/gemm_cost.h"
@@ -144,6 +145,26 @@ bool fits_tile(const Target& target, const PlanObjectives& o) {
     return o.peak_first + o.resident_first <= room + behind && o.largest <= std::max(room, behind);
 }
 
+namespace {
+
+/// Rows of an operator's plans that may be chosen, by cycles and then by key: what the planner does with ties does not depend on the order
+/// in which plans stand in the file.
+std::vector<std::uint32_t> allowed_plans(const Tasks& tasks, const TileOperator& op, const std::vector<std::pair<std::string, std::string>>& forbidden,
+                                         const std::vector<std::pair<std::string, std::string>>& required) {
+    const std::string_view name = pool_text(tasks.name_pool, op.name);
+    const auto key = [&](std::uint32_t row) { return pool_text(tasks.name_pool, tasks.tile_plans[row].key); };
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = op.first_plan; row < op.first_plan + op.plan_count; ++row) {
+        if (std::ranges::any_of(forbidden, [&](const auto& entry) { return entry.first == name && entry.second == key(row); })) continue;
+        if (std::ranges::any_of(required, [&](const auto& entry) { return entry.first == name && entry.second != key(row); })) continue;
+        rows.push_back(row);
+    }
+    std::ranges::sort(rows, {}, [&](std::uint32_t row) { return std::tuple(plan_cycles(tasks.tile_plans[row]), key(row), row); });
+    return rows;
+}
+
+}  // namespace
+
 PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
                              const std::vector<std::pair<std::string, std::string>>& forbidden,
                              const std::vector<std::pair<std::string, std::string>>& required, std::vector<std::uint32_t>& row_of) {
@@ -159,12 +180,8 @@ PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts
         for (std::uint32_t slot = 0; slot < op.input_count; ++slot) problem.inputs.push_back(tasks.tile_inputs[op.first_input + slot]);
         problem.first_input.push_back(static_cast<std::uint32_t>(problem.inputs.size()));
         problem.output.push_back(op.output);
-        const std::string_view name = pool_text(tasks.name_pool, op.name);
-        for (std::uint32_t row = op.first_plan; row < op.first_plan + op.plan_count; ++row) {
+        for (const std::uint32_t row : allowed_plans(tasks, op, forbidden, required)) {
             const TilePlan& plan = tasks.tile_plans[row];
-            const std::string_view key = pool_text(tasks.name_pool, plan.key);
-            if (std::ranges::any_of(forbidden, [&](const auto& entry) { return entry.first == name && entry.second == key; })) continue;
-            if (std::ranges::any_of(required, [&](const auto& entry) { return entry.first == name && entry.second != key; })) continue;
             problem.plans.push_back({plan.first_layout, plan.output_layout, plan_cycles(plan), plan.row_bytes,
                                      {plan.resident_standard, plan.resident_interleaved},
                                      {plan.temporary_standard, plan.temporary_interleaved}, plan.largest_standard});

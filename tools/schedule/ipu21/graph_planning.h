@@ -32,7 +32,7 @@ struct PlanningOptions {
 [[nodiscard]] bool fits_tile(const Target& target, const PlanObjectives& objectives);
 
 /// The planning problem of a .tasks; plans that `forbidden` names are left out. `row_of` gets the tile_plans row per plan of
-/// the problem.
+/// the problem, whose order does not depend on the file's.
 [[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
                                            const std::vector<std::pair<std::string, std::string>>& forbidden,
                                            const std::vector<std::pair<std::string, std::string>>& required,
