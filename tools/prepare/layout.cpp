@@ -18,7 +18,10 @@ Place Layout::place(std::uint64_t index) const {
         std::uint32_t Place::*digit;
     };
     std::array<Axis, 3> axes{{{row_stride, &Place::row}, {column_stride, &Place::column}, {channel_stride, &Place::channel}}};
-    std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
+    // Called for every element of a move: three comparisons instead of a general sort. Equal strides keep their order.
+    if (axes[1].stride > axes[0].stride) std::swap(axes[0], axes[1]);
+    if (axes[2].stride > axes[1].stride) std::swap(axes[1], axes[2]);
+    if (axes[1].stride > axes[0].stride) std::swap(axes[0], axes[1]);
     Place result;
     for (const Axis& axis : axes) {
         if (axis.stride == 0) continue;
