@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "packing/packing.h"
+#include "packing/relief.h"
 #include "packing/workload.h"
 #include "pim/memory_plan.h"
 #include "pim/placement.h"
@@ -105,6 +106,8 @@ public:
             auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) break;
             LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), rhythm);
+            LanePlacement relieved = relieve_busiest(tasks_, workload_, target_, timing_, balanced, rhythm);
+            if (fits_local_memory(tasks_, target_, relieved, rhythm)) return {on_mesh(std::move(relieved), rhythm), true};
             if (fits_local_memory(tasks_, target_, balanced, rhythm)) return {on_mesh(std::move(balanced), rhythm), true};
             if (!first) first = std::move(balanced);
         }

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "packing/packing.h"
+
+namespace weft {
+
+/// Takes lanes off the busiest core (exact communication included), step by step: the ends of its runs of lanes go to cores that are
+/// less busy than the mean and have the weights or crossbars for them. Ends where no such move makes the busiest core less busy.
+[[nodiscard]] LanePlacement relieve_busiest(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing,
+                                            LanePlacement placement, const Rhythm& rhythm);
+
+}  // namespace weft
