@@ -117,6 +117,13 @@ private:
     LanePlacement placement_;
 };
 
+/// True for a family without weights that reads an input of the chip.
+bool loads(const Tasks& tasks, std::uint32_t family) {
+    const Family& row = tasks.families[family];
+    const auto inputs = tasks.inputs.subspan(row.first_input, row.input_count);
+    return row.crossbars == 0 && std::any_of(inputs.begin(), inputs.end(), [&](std::uint32_t tensor) { return tasks.tensors[tensor].producer == no_id; });
+}
+
 }  // namespace
 
 void refuse_packing(const Workload& workload) {
@@ -151,12 +158,15 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
     std::vector<std::uint32_t> order(tasks.families.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        // What fits one core whole comes first and meets empty cores; what is spread anyway then fills the time that is left.
+        // What loads comes first: several cores that load meet at the memory. Then what fits one core whole and meets empty cores; what is
+        // spread anyway then fills the time that is left.
         const bool spread_a = packer.charge(a) > limit_ns;
         const bool spread_b = packer.charge(b) > limit_ns;
         const std::uint32_t crossbars_a = workload.families[a].crossbars;
         const std::uint32_t crossbars_b = workload.families[b].crossbars;
-        return std::tuple(spread_a, crossbars_b, packer.charge(b)) < std::tuple(spread_b, crossbars_a, packer.charge(a));
+        const bool loads_a = loads(tasks, a);
+        const bool loads_b = loads(tasks, b);
+        return std::tuple(loads_b, spread_a, crossbars_b, packer.charge(b)) < std::tuple(loads_a, spread_b, crossbars_a, packer.charge(a));
     });
     for (const std::uint32_t f : order) {
         if (workload.followers.follows(f)) continue;

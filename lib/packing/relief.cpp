@@ -23,8 +23,9 @@ struct Move {
 
 class Relief {
 public:
-    Relief(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, const Rhythm& rhythm)
-        : tasks_(tasks), workload_(workload), target_(target), timing_(timing), rhythm_(rhythm) {}
+    Relief(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, const Rhythm& rhythm,
+           const std::function<bool(const LanePlacement&)>& fits)
+        : tasks_(tasks), workload_(workload), target_(target), timing_(timing), rhythm_(rhythm), fits_(fits) {}
 
     LanePlacement run(LanePlacement placement) {
         placement_ = std::move(placement);
@@ -50,6 +51,7 @@ private:
             // Others may be as busy: it is enough that this one and the target no longer are.
             if (std::max(loads.busy_ns[busiest], loads.busy_ns[move.target]) >= busy[busiest]) continue;
             if (*std::max_element(loads.busy_ns.begin(), loads.busy_ns.end()) > busy[busiest]) continue;
+            if (!fits_(moved)) continue;
             placement_ = std::move(moved);
             loads_ = std::move(loads);
             return true;
@@ -119,6 +121,7 @@ private:
     const Target& target_;
     const PimTiming& timing_;
     const Rhythm& rhythm_;
+    const std::function<bool(const LanePlacement&)>& fits_;
     LanePlacement placement_;
     CoreLoads loads_;
 };
@@ -126,8 +129,8 @@ private:
 }  // namespace
 
 LanePlacement relieve_busiest(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, LanePlacement placement,
-                              const Rhythm& rhythm) {
-    return Relief(tasks, workload, target, timing, rhythm).run(std::move(placement));
+                              const Rhythm& rhythm, const std::function<bool(const LanePlacement&)>& fits) {
+    return Relief(tasks, workload, target, timing, rhythm, fits).run(std::move(placement));
 }
 
 }  // namespace weft

@@ -14,14 +14,15 @@ struct CommunicationRates {
     std::int64_t send = 0;
     std::int64_t receive = 0;
     std::int64_t copy = 0;   // within a core: delay buffers
+    std::int64_t load = 0;   // from the global memory, nobody else there
 };
 
 CommunicationRates communication_rates(const Target& target, const PimTiming& timing) {
     constexpr std::uint32_t sample = 4096;
-    if (target.core_count < 2) return {0, 0, timing.copy_ns(sample) / 4};
+    if (target.core_count < 2) return {0, 0, timing.copy_ns(sample) / 4, timing.load_ns(CoreId(0), sample) / 4};
     const CoreId a(0);
     const CoreId b(target.core_count / 2);
-    return {timing.send_ns(a, b, sample) / 4, timing.recv_ns(a, b, sample) / 4, timing.copy_ns(sample) / 4};
+    return {timing.send_ns(a, b, sample) / 4, timing.recv_ns(a, b, sample) / 4, timing.copy_ns(sample) / 4, timing.load_ns(a, sample) / 4};
 }
 
 std::uint32_t reader_count(const Tasks& tasks, std::uint32_t tensor) {
@@ -82,7 +83,7 @@ Workload measure_workload(const Tasks& tasks, const Target& target, const PimTim
                 // A value that waits for longer than one level passes through a delay buffer per level.
                 const std::uint32_t producer = input.producer;
                 const std::uint32_t delays = producer == no_id ? levels[f] : levels[f] - levels[producer] - 1;
-                received += own * (rates.receive + delays * rates.copy);
+                received += own * ((producer == no_id ? rates.load : rates.receive) + delays * rates.copy);
                 elems += own * (1 + delays);
                 if (l == family.first_lane) {
                     const std::int64_t shared = std::max<std::int64_t>(0, demanded[slot] - share) * input.channels;

@@ -375,11 +375,25 @@ void Drafter::add_outputs() {
     }
 }
 
+/// True where many lanes will want the same parts of a network input. The memory serves one request at a time, and a core that waits
+/// there keeps its partners waiting: then it is loaded once and passed on.
+bool Drafter::is_read_by_many(std::uint32_t tensor) const {
+    std::uint32_t windows = 0;
+    for (const std::uint32_t node : index_.consumers(tensor)) {
+        const OperatorKind kind = index_.kind(node);
+        windows += on_chip(node) && (kind == OperatorKind::Conv || kind == OperatorKind::Linear || kind == OperatorKind::MaxPool || kind == OperatorKind::AveragePool);
+    }
+    return windows > 0 || uses_[tensor] > 1;
+}
+
 Draft Drafter::draft() {
     for (const std::uint32_t tensor : split_.chip_inputs) {
         const Layout layout = input_layout(tensor);
         views_[tensor] = {add_tensor(draft_, tensor, layout, no_id), layout};
         draft_.graph_inputs.push_back(views_[tensor].tensor);
+        if (!is_read_by_many(tensor)) continue;
+        const std::uint32_t loader = add_family(fmt::format("{}:load", index_.tensor_name(tensor)), FamilyKind::Pointwise, no_id, layout, {views_[tensor].tensor});
+        views_[tensor].tensor = draft_.families[loader].row.output;
     }
     for (const std::uint32_t node : nodes_by_depth(index_)) {
         if (on_chip(node) && skipped_[node] == 0) add_node(node);

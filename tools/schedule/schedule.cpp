@@ -101,14 +101,13 @@ public:
     [[nodiscard]] Placed pack(const Rhythm& rhythm, Pack packer) {
         const std::int64_t halves = rhythm.exchange == ExchangePolicy::Woven ? 2 : 1;
         std::optional<LanePlacement> first;
-        for (const std::int64_t twelfths : {10, 8, 6, 4, 3}) {
+        for (const std::int64_t twelfths : {10, 9, 8, 7, 6, 5, 4, 3}) {
             workload_.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * twelfths / 12 / halves;
             auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) break;
             LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), rhythm);
-            LanePlacement relieved = relieve_busiest(tasks_, workload_, target_, timing_, balanced, rhythm);
-            if (fits_local_memory(tasks_, target_, relieved, rhythm)) return {on_mesh(std::move(relieved), rhythm), true};
-            if (fits_local_memory(tasks_, target_, balanced, rhythm)) return {on_mesh(std::move(balanced), rhythm), true};
+            const auto fits = [&](const LanePlacement& placement) { return fits_local_memory(tasks_, target_, placement, rhythm); };
+            if (fits(balanced)) return {on_mesh(relieve_busiest(tasks_, workload_, target_, timing_, std::move(balanced), rhythm, fits), rhythm), true};
             if (!first) first = std::move(balanced);
         }
         if (!first) {
