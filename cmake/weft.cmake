@@ -15,6 +15,24 @@ function(weft_tool stage)
   install(TARGETS weft-${stage} RUNTIME DESTINATION bin)
 endfunction()
 
+# weft_quick_start(TARGET): a program that is started very often. The C++ and the fmt library become part of it, which saves a third of the
+# time of a short run. Where that does not link, and with sanitizers, the shared ones stay.
+function(weft_quick_start target)
+  if(WEFT_SANITIZE OR WEFT_FUZZ)
+    return()
+  endif()
+  if(NOT DEFINED WEFT_QUICK_START)
+    try_compile(WEFT_QUICK_START ${CMAKE_BINARY_DIR}/quick-start
+      SOURCES ${CMAKE_SOURCE_DIR}/cmake/quick_start_check.cpp ${CMAKE_SOURCE_DIR}/cmake/quick_start_fmt.cpp
+      LINK_OPTIONS -static-libstdc++ -static-libgcc CXX_STANDARD 20)
+    message(STATUS "Programs that are started often have their own C++ library: ${WEFT_QUICK_START}")
+  endif()
+  if(WEFT_QUICK_START)
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/quick_start_fmt.cpp)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:--as-needed)
+  endif()
+endfunction()
+
 # The test runner's main, compiled once.
 add_library(weft_doctest_main OBJECT ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
 target_link_libraries(weft_doctest_main PUBLIC doctest::doctest)

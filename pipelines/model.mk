@@ -75,8 +75,8 @@ ifneq ($(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))$(WHY),)
   endif
 else ifeq ($(filter clean,$(MAKECMDGOALS)),)
 $(candidates_file): $(NAME).cands
-	@'$(INSPECT)' dump --columns file_names $< | awk -F '\t' \
-	  'NR > 2 { sub(/\.sched$$/, "", $$2); list = list " " $$2 } END { if (!list) exit 1; print "CANDIDATES :=" list }' > $@.part && mv $@.part $@
+	@'$(INSPECT)' dump --columns file_names $< | { read -r _; read -r _; list=; while read -r _ name; do list="$$list $${name%.sched}"; done; \
+	  [ "$$list" ] && echo "CANDIDATES :=$$list"; } > $@.part && mv $@.part $@
   include $(candidates_file)
 endif
 
@@ -104,32 +104,36 @@ $(1).timing: .weft/$(1).timing.done ; $$(look_again)
 .weft/$(1).prog.done: $(1).sched $(NAME).tasks $(NAME).target $(call inputs_of,lower)
 	$$(quiet)$$(call lower,$(1))
 .weft/$(1).timing.done: $(call if_refused,$(1),prog) $(NAME).target $(call inputs_of,analyse)
-	$$(quiet)if [ -e $(1).refused ]; then rm -f $(1).timing && touch $$@; else $$(call analyse,$(1)); fi
+	$$(quiet)if [ -e $(1).refused ]; then rm -f $(1).timing && touch $$@; else exec $$(call analyse,$(1)); fi
 endef
 $(foreach candidate,$(CANDIDATES),$(eval $(call candidate_rules,$(candidate))))
 programs := $(foreach candidate,$(CANDIDATES),$(call if_refused,$(candidate),prog))
 timings := $(foreach candidate,$(CANDIDATES),$(call if_refused,$(candidate),timing))
 
 # The order of the candidates counts, and which of them were refused. The report adds the times of generation, lowering and analysis.
-define select
+define select_inputs
 inputs= arguments= reports=$(call report,schedule,$(NAME).cands); for candidate in $(CANDIDATES); do \
   if [ -e $$candidate.refused ]; then file=$$candidate.refused arguments="$$arguments --refused $$file"; else \
     file=$$candidate.timing arguments="$$arguments $$file" reports="$$reports $(call report,lower,$$candidate.prog) $(call report,analyse,$$candidate.timing)"; fi; \
   inputs="$$inputs --in $$file"; done; \
-for report in $$reports; do [ ! -e $$report ] || arguments="$$arguments --stage-report $$report"; done; \
+for report in $$reports; do [ ! -e $$report ] || arguments="$$arguments --stage-report $$report"; done
+endef
+define select
 $(call cached,select,$(NAME).selection,SELECT_LAUNCHER) --in $(NAME).cands $$inputs --key "$$inputs" --out $(NAME).selection -- \
   '$(SELECT)' $(NAME).cands $$arguments -o $(NAME).selection --report $(call report,select,$(NAME).selection) $(SELECT_FLAGS)
 endef
 .weft/$(NAME).selection.done: $(NAME).cands $(timings) $(call inputs_of,select) | $(CANDIDATES:%=.weft/%.timing.done)
-	$(quiet)$(select)
+	$(quiet)$(select_inputs); exec $(select)
 
 # The selected candidate's files under the model's name, each put in place as a whole.
 $(NAME).prog $(NAME).timing: .weft/$(NAME).selected.done ; $(look_again)
 .weft/$(NAME).selected.done: $(NAME).selection $(programs) $(timings)
-	@chosen=$$('$(INSPECT)' dump --columns chosen $< | awk 'END { print $$2 }'); set -- $(CANDIDATES); shift $$chosen; \
+	@chosen=$$('$(INSPECT)' dump --columns chosen $< | { while read -r _ number; do last=$$number; done; echo $$last; }); set -- $(CANDIDATES); shift $$chosen; \
 	for kind in prog timing; do \
-	  [ $(NAME).$$kind -ef $$1.$$kind ] || { cp -P $$1.$$kind $(NAME).$$kind.part && mv $(NAME).$$kind.part $(NAME).$$kind; } || exit 4; \
-	done; [ ! -e $(call report,select,$(NAME).selection) ] || cp $(call report,select,$(NAME).selection) reports/pipeline_selection.json; touch $@
+	  if [ $(NAME).$$kind -ef $$1.$$kind ]; then continue; fi; \
+	  if [ -L $$1.$$kind ] && ! [ -e $(NAME).$$kind ] && ! [ -L $(NAME).$$kind ]; then cp -P $$1.$$kind $(NAME).$$kind || exit 4; continue; fi; \
+	  cp -P $$1.$$kind $(NAME).$$kind.part && mv $(NAME).$$kind.part $(NAME).$$kind || exit 4; \
+	done; [ ! -e $(call report,select,$(NAME).selection) ] || cp $(call report,select,$(NAME).selection) reports/pipeline_selection.json; echo > $@
 
 define export
 $(call cached,export,$(NAME).pimsim,EXPORT_LAUNCHER) --in $(NAME).prog --in $(NAME).target --out-folder $(NAME).pimsim -- \

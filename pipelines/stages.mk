@@ -51,14 +51,24 @@ EXPORT ?= $(call program,export)
 INSPECT ?= $(call program,inspect)
 CACHE ?= $(call program,cache)
 
-# .weft/<name> is a link to an input or to a stage's program: a prerequisite whose name make can read. .weft/<stage>.command holds
-# the command line without its files and changes only when that does. A stamp whose file is gone is removed, so that the file is made
-# again. All this is done while make reads, with built-in commands of the shell only where nothing changed.
+# .weft/model, .weft/chip and .weft/weft-<stage> are links to the inputs and the stages' programs: prerequisites whose names make can
+# read. .weft/<stage>.command holds the command line without its files and changes only when that does. A stamp whose file is gone is
+# removed, so that the file is made again. All this is done while make reads (once, though it may read itself again), with built-in
+# commands of the shell only where nothing changed, and with one ln for all programs that have their usual names.
 define bring_up_to_date
 [ -d .weft ] && [ -d reports ] || mkdir -p .weft reports;
+usual=;
 note() { old=; [ -f ".weft/$$1.command" ] && IFS= read -r old < ".weft/$$1.command"; [ "$$old" = "$$2" ] || printf '%s\n' "$$2" > ".weft/$$1.command"; };
 link() { [ ".weft/$$1" -ef "$$2" ] || case "$$2" in /*) ln -sfn "$$2" ".weft/$$1" ;; *) ln -sfn "../$$2" ".weft/$$1" ;; esac; };
-stage() { link "$$1" "$$(command -v "$$2" || echo "$$2")"; note "$$1" "$$2 $$3"; };
+stage() {
+  case "$$2" in */*) program=$$2 ;; *) program=$$(command -v "$$2" || echo "$$2") ;; esac;
+  case "$$program" in
+    *:*) link "weft-$$1" "$$program" ;;
+    /*/weft-"$$1") [ ".weft/weft-$$1" -ef "$$program" ] || usual=$$usual:$$program ;;
+    *) link "weft-$$1" "$$program" ;;
+  esac;
+  note "$$1" "$$2 $$3";
+};
 link model '$(MODEL)'; link chip '$(CHIP)';
 stage frontend '$(FRONTEND)' '$(FRONTEND_FLAGS)';
 stage target '$(TARGET)' '$(TARGET_FLAGS)';
@@ -68,6 +78,7 @@ stage lower '$(LOWER)' '$(LOWER_FLAGS)';
 stage analyse '$(ANALYSE)' '$(ANALYSE_FLAGS)';
 stage select '$(SELECT)' '$(SELECT_FLAGS)';
 stage export '$(EXPORT)' '$(EXPORT_FLAGS)';
+if [ "$$usual" ]; then IFS=:; set -f; ln -sfn -t .weft $${usual#:}; set +f; unset IFS; fi;
 whole() { for part do case "$$part" in *'*') continue ;; esac; [ -e "$$part" ] || return 1; done; };
 for stamp in .weft/*.done; do
   file=$${stamp#.weft/}; file=$${file%.done}; set -- "$$file";
@@ -82,12 +93,12 @@ define newline
 
 
 endef
-failed := $(shell { $(subst $(newline), ,$(bring_up_to_date)) } 2>&1)
+failed := $(if $(MAKE_RESTARTS),,$(shell { $(subst $(newline), ,$(bring_up_to_date)) } 2>&1))
 ifneq ($(failed),)
 $(error cannot prepare the folder: $(failed))
 endif
 
-inputs_of = .weft/$(1) .weft/$(1).command
+inputs_of = .weft/weft-$(1) .weft/$(1).command
 
 # $(call cached,STAGE,FILE,LAUNCHER): the beginning of a stage's command, up to its files. "make why" puts explain-miss into it.
 cached = '$(CACHE)' --store '$(STORE)' --root . $(explain) --say $(1) --stamp .weft/$(2).done --log $(call report,$(1),$(2)) \

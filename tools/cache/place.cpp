@@ -68,6 +68,8 @@ void rename_into(const std::string& temporary, const fs::path& place) {
 }
 
 void place_link(const fs::path& place, const std::string& text) {
+    if (::symlink(text.c_str(), place.c_str()) == 0) return;   // nothing was there
+    if (errno != EEXIST) system_failure("{}: cannot create: {}", place.string(), std::strerror(errno));
     if (read_link(place) == text) return;
     const std::string temporary = temporary_name(place);
     ::unlink(temporary.c_str());
