@@ -129,6 +129,10 @@ std::pair<std::int32_t, std::int32_t> window_rows(const Tasks& tasks, const Acto
 /// Elements that are cheaper moved for nothing than left out between two messages.
 constexpr std::uint32_t bridged_elems = 128;
 
+/// The memory serves one request at a time, a core waits for its own, and whoever waits for either waits with them: pieces of a few
+/// microseconds.
+constexpr std::uint32_t load_elems = 2048;
+
 void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
     // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
@@ -212,7 +216,12 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
         const auto wanted = std::span(plan.spans).subspan(input.first_span, input.span_count);
         if (tasks.tensors[input.tensor.index()].producer == no_id) {
             const TransferTime time = load_time(plan, input.level);
-            for (const PositionSpan& span : wanted) plan.transfers.push_back({no_id, target, span, time.slot, time.delays});
+            const std::uint32_t most = std::max(1U, load_elems / tasks.tensors[input.tensor.index()].channels);
+            for (const PositionSpan& span : wanted) {
+                for (std::uint32_t done = 0; done < span.count; done += most) {
+                    plan.transfers.push_back({no_id, target, {span.first + done, std::min(most, span.count - done)}, time.slot, time.delays});
+                }
+            }
             continue;
         }
         for (const std::uint32_t source : producers[input.tensor.index()]) {
