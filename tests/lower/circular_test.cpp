@@ -67,7 +67,7 @@ TEST_CASE("no core and not the memory is wanted twice at once, and nothing passe
     for (int round = 0; round < 500; ++round) {
         const Case c = random_case(random);
         const std::int64_t interval = 200 + random.below(4000);
-        const auto starts = circular_places(c.cores, c.messages, interval).start_ns;
+        const auto starts = circular_places(c.cores, c.messages, interval, exchange_load(c.cores, c.messages)).start_ns;
         REQUIRE(starts.size() == c.messages.size());
         for (std::size_t core = 0; core <= c.cores.size(); ++core) {
             auto pieces = pieces_of(c, starts, interval, core);
@@ -89,6 +89,6 @@ TEST_CASE("a round that is long enough for all messages one after another has a 
         for (const WovenCore& core : c.cores) interval += core.fixed_ns;
         // Gaps that earlier messages leave can each be just too short, so as much again.
         for (const WovenMessage& message : c.messages) interval += 2 * (recv_ns(message) + message.data_ns);
-        for (const std::int64_t start : circular_places(c.cores, c.messages, interval).start_ns) CHECK(start < interval);
+        for (const std::int64_t start : circular_places(c.cores, c.messages, interval, exchange_load(c.cores, c.messages)).start_ns) CHECK(start < interval);
     }
 }

@@ -70,13 +70,14 @@ private:
     std::vector<Busy> busy_;
 };
 
-/// Length of the repetition that a random time of the core's computation falls into, in the mean.
+/// Length of the operation that a random time of the core's computation falls into, in the mean.
 std::int64_t grain_ns(const WovenCore& core) {
     std::int64_t sum = 0;
     std::int64_t squares = 0;
     for (const WovenLoop& loop : core.loops) {
         sum += loop.trips * loop.trip_ns;
-        squares += loop.trips * loop.trip_ns * loop.trip_ns;
+        if (loop.op_count == 0) squares += loop.trips * loop.trip_ns * loop.trip_ns;
+        for (const std::int64_t op : core.ops(loop)) squares += loop.trips * op * op;
     }
     return sum == 0 ? 1 : std::max<std::int64_t>(1, squares / sum);
 }
@@ -184,17 +185,23 @@ Place best_place(std::span<const Timeline> timelines, const std::array<Part, 2>&
 
 }  // namespace
 
-Wishes circular_places(std::span<const WovenCore> cores, std::span<const WovenMessage> messages, std::int64_t interval_ns) {
-    std::vector<Timeline> timelines;
-    for (const WovenCore& core : cores) timelines.emplace_back(core.fixed_ns, interval_ns, grain_ns(core));
-    timelines.emplace_back(0, interval_ns, 1);
-    std::vector<std::int64_t> load(timelines.size(), 0);
+std::vector<std::int64_t> exchange_load(std::span<const WovenCore> cores, std::span<const WovenMessage> messages) {
+    std::vector<std::int64_t> load(cores.size() + 1, 0);
     for (const WovenMessage& message : messages) {
         for (const Part& part : parts_of(message, cores.size())) load[part.timeline] += part.length;
     }
+    return load;
+}
+
+Wishes circular_places(std::span<const WovenCore> cores, std::span<const WovenMessage> messages, std::int64_t interval_ns,
+                       std::span<const std::int64_t> priority) {
+    std::vector<Timeline> timelines;
+    for (const WovenCore& core : cores) timelines.emplace_back(core.fixed_ns, interval_ns, grain_ns(core));
+    timelines.emplace_back(0, interval_ns, 1);
+    const std::vector<std::int64_t> load = exchange_load(cores, messages);
     std::vector<Pace> paces;
     for (std::size_t c = 0; c < cores.size(); ++c) paces.emplace_back(cores[c], load[c], interval_ns);
-    // Those that have to come early first, by sixteenths of the round, then those of the busiest timelines.
+    // Those that have to come early first, by sixteenths of the round, then those of the first timelines.
     std::vector<Sides> sides(messages.size());
     std::vector<std::pair<std::int64_t, std::int64_t>> key;
     for (std::size_t m = 0; m < messages.size(); ++m) {
@@ -211,7 +218,7 @@ Wishes circular_places(std::span<const WovenCore> cores, std::span<const WovenMe
         std::int64_t window = std::min({sides[m].early_free_ns[0], sides[m].early_free_ns[1], interval_ns});
         if (messages[m].may_be_late) window += std::max<std::int64_t>(0, interval_ns - late);
         key.emplace_back(std::min(window, interval_ns) * 16 / std::max<std::int64_t>(1, interval_ns),
-                         -std::max(load[parts[0].timeline], load[parts[1].timeline]));
+                         -std::max(priority[parts[0].timeline], priority[parts[1].timeline]));
     }
     std::vector<std::uint32_t> order(messages.size());
     std::iota(order.begin(), order.end(), 0U);

@@ -108,7 +108,13 @@ private:
                         slot.operations);
             if (tasks_.tensors[family.output].output_port != no_id) record_store(actor, space.output, slot.operations);
         }
-        for (const OperationList::Loop& loop : slot.operations.loops()) slot.trip_ns.push_back(trip_time(slot.operations, loop, core));
+        for (const OperationList::Loop& loop : slot.operations.loops()) {
+            slot.trip_ns.push_back(0);
+            for (const Operation& operation : slot.operations.body(loop)) {
+                slot.op_ns.push_back(operation_time(operation, loop.trips, core));
+                slot.trip_ns.back() += slot.op_ns.back();
+            }
+        }
     }
 
     void record_store(const Actor& actor, RowAddress output, OperationList& operations) const {
@@ -126,23 +132,17 @@ private:
         });
     }
 
-    /// One repetition: the instructions, and one register load for each operand that moves.
-    [[nodiscard]] std::int64_t trip_time(const OperationList& operations, const OperationList::Loop& loop, CoreId core) const {
-        std::int64_t ns = 0;
-        for (const Operation& operation : operations.body(loop)) {
-            if (operation.op == Opcode::St) {
-                ns += timing_.store_ns(core, static_cast<std::uint32_t>(operation.length));
-                continue;
-            }
-            Instruction instruction;
-            instruction.op = static_cast<std::uint8_t>(operation.op);
-            instruction.length = operation.op == Opcode::Mvmul ? operation.argument : operation.length;
-            ns += instruction_ns(instruction, crossbars_, timing_);
-            std::array<Address, 3> operands;
-            const std::size_t count = local_operands(operation, operands);
-            for (std::size_t i = 0; i < count; ++i) {
-                if (operands[i].stride != 0 || loop.trips == 1) ns += timing_.scalar_ns();
-            }
+    /// In one of `trips` repetitions: the instruction, and one register load for each operand that moves.
+    [[nodiscard]] std::int64_t operation_time(const Operation& operation, std::uint32_t trips, CoreId core) const {
+        if (operation.op == Opcode::St) return timing_.store_ns(core, static_cast<std::uint32_t>(operation.length));
+        Instruction instruction;
+        instruction.op = static_cast<std::uint8_t>(operation.op);
+        instruction.length = operation.op == Opcode::Mvmul ? operation.argument : operation.length;
+        std::int64_t ns = instruction_ns(instruction, crossbars_, timing_);
+        std::array<Address, 3> operands;
+        const std::size_t count = local_operands(operation, operands);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (operands[i].stride != 0 || trips == 1) ns += timing_.scalar_ns();
         }
         return ns;
     }

@@ -24,6 +24,7 @@ struct SlotWork {
     std::vector<std::uint32_t> actors;
     OperationList operations;                // the actors' code and their stores to global memory
     std::vector<std::int64_t> trip_ns;       // per loop of `operations`
+    std::vector<std::int64_t> op_ns;         // per operation, loop after loop
     std::uint32_t first_loading_loop = 0;    // first loop of an actor that reads a network input
     std::vector<Insertion> insertions;       // in the order of execution
 };

@@ -44,19 +44,27 @@ private:
         auto insertion = slot.insertions.begin();
         const auto loops = slot.operations.loops();
         for (std::uint32_t l = 0; l <= loops.size(); ++l) {
-            std::uint32_t trip = 0;
+            WeavePoint here{l, 0};
             for (; insertion != slot.insertions.end() && insertion->point.loop == l; ++insertion) {
-                if (insertion->point.trip > trip) {
-                    code_.append_part(slot.operations.body(loops[l]), trip, insertion->point.trip - trip, loops[l].label);
-                    trip = insertion->point.trip;
-                }
+                if (here < insertion->point) emit_part(slot.operations.body(loops[l]), here, insertion->point, loops[l].label);
+                here = insertion->point;
                 emit_insertion(core, plan_.transfers[insertion->transfer]);
             }
-            if (l < loops.size()) {
-                code_.append_part(slot.operations.body(loops[l]), trip, loops[l].trips - trip, loops[l].label);
-            }
+            if (l < loops.size()) emit_part(slot.operations.body(loops[l]), here, {l, loops[l].trips}, loops[l].label);
         }
         WEFT_CHECK(insertion == slot.insertions.end(), "a message stands behind the end of its slot");
+    }
+
+    /// What a loop does between two points of it: the rest of a repetition, whole ones, the beginning of one.
+    void emit_part(std::span<const Operation> body, WeavePoint from, WeavePoint to, std::uint32_t label) {
+        if (from.op != 0) {
+            const std::size_t end = from.trip == to.trip ? to.op : body.size();
+            code_.append_part(body.subspan(from.op, end - from.op), from.trip, 1, label);
+            if (from.trip == to.trip) return;
+            ++from.trip;
+        }
+        code_.append_part(body, from.trip, to.trip - from.trip, label);
+        code_.append_part(body.first(to.op), to.trip, 1, label);
     }
 
     void emit_insertion(CoreId core, const Transfer& transfer) {

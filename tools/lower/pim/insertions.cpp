@@ -159,8 +159,10 @@ private:
             const SlotWork& slot = work_.at(CoreId(c), 0);
             cores[c].fixed_ns = fixed_ns(slot);
             for (std::size_t l = 0; l < slot.trip_ns.size(); ++l) {
-                cores[c].loops.push_back({slot.operations.loops()[l].trips, slot.trip_ns[l]});
+                const OperationList::Loop& loop = slot.operations.loops()[l];
+                cores[c].loops.push_back({loop.trips, slot.trip_ns[l], loop.first, loop.count});
             }
+            cores[c].op_ns = slot.op_ns;
         }
         std::vector<WovenMessage> messages;
         std::vector<std::uint32_t> all(transfers.begin(), transfers.end());

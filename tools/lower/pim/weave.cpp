@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/random.h"
 #include "lower/pim/circular.h"
 
 namespace weft::lower_pim {
@@ -15,16 +16,22 @@ class LoopCursor {
 public:
     explicit LoopCursor(const WovenCore& core) : core_(&core) {}
 
-    /// Whole repetitions, as many as fit `span_ns`, but not beyond `limit`; returns what they take.
+    /// Whole operations, as many as fit `span_ns`, but not beyond `limit` (a point between repetitions); returns what they take.
     std::int64_t advance(std::int64_t span_ns, WeavePoint limit) {
         std::int64_t passed = 0;
         while (point_.loop < core_->loops.size() && point_ < limit) {
             const WovenLoop& loop = core_->loops[point_.loop];
+            if (point_.op != 0) {
+                if (!advance_in_trip(loop, span_ns, passed)) return passed;
+                continue;
+            }
             const std::uint32_t left = (point_.loop == limit.loop ? limit.trip : loop.trips) - point_.trip;
             const std::int64_t fitting = loop.trip_ns == 0 ? left : std::max<std::int64_t>(0, span_ns - passed) / loop.trip_ns;
             if (fitting < left) {
                 point_.trip += static_cast<std::uint32_t>(fitting);
-                return passed + fitting * loop.trip_ns;
+                passed += fitting * loop.trip_ns;
+                advance_in_trip(loop, span_ns, passed);
+                return passed;
             }
             passed += left * loop.trip_ns;
             point_ = point_.loop == limit.loop ? limit : WeavePoint{point_.loop + 1, 0};
@@ -41,6 +48,15 @@ public:
     [[nodiscard]] WeavePoint point() const { return point_; }
 
 private:
+    /// Operations of the repetition at hand while they fit; true where it is done.
+    bool advance_in_trip(const WovenLoop& loop, std::int64_t span_ns, std::int64_t& passed) {
+        const auto ops = core_->ops(loop);
+        while (point_.op < ops.size() && passed + ops[point_.op] <= span_ns) passed += ops[point_.op++];
+        if (point_.op < ops.size() || ops.empty()) return false;
+        point_ = point_.trip + 1 == loop.trips ? WeavePoint{point_.loop + 1, 0} : WeavePoint{point_.loop, point_.trip + 1};
+        return true;
+    }
+
     const WovenCore* core_;
     WeavePoint point_;
 };
@@ -87,11 +103,16 @@ public:
         attempt(wishes, std::max(busiest_ns_, span), sided);
         std::vector<std::int64_t> met = met_;
         // Places without conflict in rounds that leave one percent more and more time.
+        const std::vector<std::int64_t> load = exchange_load(cores_, messages_);
+        std::int64_t best_round_ns = busiest_ns_;
         for (unsigned percent = 0; percent < options_.circular_steps; ++percent) {
             const std::int64_t interval = busiest_ns_ + busiest_ns_ / 100 * percent;
             if (percent != 0 && interval >= best_.interval_ns) break;
-            if (attempt(circular_places(cores_, messages_, interval), interval)) met = met_;
+            if (!attempt(circular_places(cores_, messages_, interval, load), interval)) continue;
+            met = met_;
+            best_round_ns = interval;
         }
+        if (vary(load, best_round_ns)) met = best_met_;
         WEFT_CHECK(best_.order.size() == messages_.size(), "no attempt of the weave was legal");
         if (sided) return best_;
         // Where the messages of the best attempt so far really met, in a round as short as the busiest core allows.
@@ -107,6 +128,28 @@ public:
     }
 
 private:
+    /// The order in which messages find their places decides which of them find good ones: some cores' priorities are changed at a time, and
+    /// kept where the round becomes shorter. True where it did.
+    bool vary(std::vector<std::int64_t> priority, std::int64_t round_ns) {
+        if (messages_.empty()) return false;
+        Random random(messages_.size());
+        bool better = false;
+        const std::int64_t highest = *std::max_element(priority.begin(), priority.end());
+        const auto timelines = narrow<std::uint32_t>(priority.size());
+        for (unsigned variation = 0; variation < options_.variations && best_.interval_ns > busiest_ns_; ++variation) {
+            std::vector<std::int64_t> changed = priority;
+            for (std::uint32_t change = 0; change < 1 + timelines / 16; ++change) {
+                changed[random.below(timelines)] = multiply_divide(highest, random.below(1024), 1024);
+            }
+            const std::int64_t interval = busiest_ns_ + multiply_divide(round_ns - busiest_ns_, random.below(3), 2);
+            if (!attempt(circular_places(cores_, messages_, interval, changed), interval)) continue;
+            priority = std::move(changed);
+            best_met_ = met_;
+            better = true;
+        }
+        return better;
+    }
+
     [[nodiscard]] bool has_sides() const {
         return std::any_of(messages_.begin(), messages_.end(), [](const WovenMessage& message) {
             return message.send_first.loop != no_id || message.recv_first.loop != no_id;
@@ -246,6 +289,7 @@ private:
     std::vector<WeavePoint> recv_limit_;
     std::vector<WeavePoint> core_limit_;
     std::vector<std::int64_t> met_;          // per message: when it met in the last attempt
+    std::vector<std::int64_t> best_met_;     // and in the best variation
     std::int64_t busiest_ns_ = 0;
     std::int64_t last_interval_ns_ = 0;
     Weave best_;
