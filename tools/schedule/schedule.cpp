@@ -58,12 +58,19 @@ std::optional<Pipelining> woven_pipelining(const Tasks& tasks, const ScheduleOpt
     return result;
 }
 
-bool fits_local_memory(const Tasks& tasks, const Target& target, std::span<const std::uint16_t> placement, const Rhythm& rhythm) {
+std::vector<std::int64_t> used_elems(const Tasks& tasks, const Target& target, std::span<const std::uint16_t> placement, const Rhythm& rhythm) {
     const MemoryPlan memory = plan_memory(tasks, plan_actors(tasks, placement, rhythm), target.core_count);
-    return std::all_of(memory.cores.begin(), memory.cores.end(), [&](const LocalMemory& core) {
-        // Constants come on top when code is emitted; an eighth is kept for them.
-        return core.used() <= static_cast<std::int64_t>(target.core.local_memory_bytes / 8 * 7);
-    });
+    std::vector<std::int64_t> used;
+    for (const LocalMemory& core : memory.cores) used.push_back(core.used());
+    return used;
+}
+
+/// Constants come on top when code is emitted; an eighth is kept for them.
+std::int64_t usable_elems(const Target& target) { return static_cast<std::int64_t>(target.core.local_memory_bytes / 8 * 7); }
+
+bool fits_local_memory(const Tasks& tasks, const Target& target, std::span<const std::uint16_t> placement, const Rhythm& rhythm) {
+    const auto used = used_elems(tasks, target, placement, rhythm);
+    return *std::max_element(used.begin(), used.end()) <= usable_elems(target);
 }
 
 void check_work(const Tasks& tasks, const Target& target) {
@@ -106,8 +113,10 @@ public:
             auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) break;
             LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), rhythm);
-            const auto fits = [&](const LanePlacement& placement) { return fits_local_memory(tasks_, target_, placement, rhythm); };
-            if (fits(balanced)) return {on_mesh(relieve_busiest(tasks_, workload_, target_, timing_, std::move(balanced), rhythm, fits), rhythm), true};
+            const MemoryLimit limit{[&](const LanePlacement& placement) { return used_elems(tasks_, target_, placement, rhythm); }, usable_elems(target_)};
+            if (auto fitting = relieve_memory(tasks_, workload_, target_, timing_, balanced, rhythm, limit)) {
+                return {on_mesh(relieve_busiest(tasks_, workload_, target_, timing_, std::move(*fitting), rhythm, limit), rhythm), true};
+            }
             if (!first) first = std::move(balanced);
         }
         if (!first) {
