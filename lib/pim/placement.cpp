@@ -133,6 +133,10 @@ constexpr std::uint32_t bridged_elems = 128;
 /// microseconds.
 constexpr std::uint32_t load_elems = 2048;
 
+/// A sided message stands before the first or behind the last use of all that it moves: large ones would leave it the ends of the round
+/// only. Smaller pieces cost more rendezvous than they win (ResNet-50: 12,288 and 8,192 elements 14 and 11 % shorter rounds, 2,048 none).
+constexpr std::uint32_t sided_elems = 12288;
+
 void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
     // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
@@ -234,7 +238,10 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
                 const std::uint32_t wanted_end = wanted[a].first + wanted[a].count;
                 const std::uint32_t made_end = made[b].first + made[b].count;
                 const std::uint32_t end = std::min(wanted_end, made_end);
-                if (first < end) plan.transfers.push_back({source, target, {first, end - first}, time.slot, time.delays});
+                const std::uint32_t most = plan.exchange == ExchangePolicy::Sided ? std::max(1U, sided_elems / tasks.tensors[input.tensor.index()].channels) : no_id;
+                for (std::uint32_t from = first; from < end; from += std::min(most, end - from)) {
+                    plan.transfers.push_back({source, target, {from, std::min(most, end - from)}, time.slot, time.delays});
+                }
                 wanted_end <= made_end ? ++a : ++b;
             }
         }
