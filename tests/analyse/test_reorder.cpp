@@ -113,6 +113,7 @@ TEST_CASE("waits of transfers are those of the queue model where the buffer has 
 TEST_CASE("bounds of cores that overlap hold, and sometimes bind") {
     unsigned tight = 0;
     unsigned with_cycle = 0;
+    unsigned unsettled = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         CAPTURE(seed);
         RandomProgram random(seed ^ 0xb0dULL);
@@ -123,7 +124,10 @@ TEST_CASE("bounds of cores that overlap hold, and sometimes bind") {
         AnalyseOptions options;
         options.accounting = true;
         const Analysis analysis = analyse(view(program), view(target), {}, options, "program");
-        if (analysis.timing.availability != Availability::Available) continue;
+        if (analysis.timing.availability != Availability::Available) {
+            ++unsettled;
+            continue;
+        }
         REQUIRE(analysis.overlapping);
         // The interval is the mean of an even number of rounds, whose ends may be off by one repetition of a longer period.
         const double interval = analysis.interval_ns * 1.02 + 1;
@@ -132,7 +136,7 @@ TEST_CASE("bounds of cores that overlap hold, and sometimes bind") {
         with_cycle += analysis.recurrence.numerator_ps > 0 ? 1 : 0;
         tight += std::max(analysis.recurrence.interval_ns(), static_cast<double>(analysis.unit.time) / 1000.0) > 0.9 * analysis.interval_ns ? 1 : 0;
     }
-    MESSAGE(with_cycle, " cycles, ", tight, " tight");
+    CHECK(unsettled == 0);   // cores of very different rates among them
     CHECK(with_cycle > 150);
     CHECK(tight > 10);
 }

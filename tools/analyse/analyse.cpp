@@ -173,7 +173,7 @@ void execute_reordered(Analysis& analysis, const Program& program, const Target&
             forward.run.in_place_scalars, least, 100 * (1 - least / analysis.interval_ns)));
     }
     if (accounting) {
-        analysis.accounting = account_reordered(program, target, TieOrder::Forward, static_cast<std::uint32_t>(forward.rounds / 2), accounted_rounds);
+        analysis.accounting = account_reordered(program, target, TieOrder::Forward, static_cast<std::uint32_t>(forward.rounds / 2), accounted_rounds, forward.core_rounds);
         analysis.notes.push_back("waits are those of the transfer units; other units may work meanwhile");
     }
     if (one_pass_ends) timing.latency_ns = nanoseconds(std::max(reorder_latency(program, target, TieOrder::Forward), reorder_latency(program, target, TieOrder::Reverse)));

@@ -21,9 +21,9 @@ constexpr std::uint64_t late_rounds = 64;
 
 class ReorderMachine {
 public:
-    /// `sums`: where the waits of transfers are added up, or null.
-    ReorderMachine(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards, WaitSums* sums = nullptr)
-        : program_(program), costs_(target), ties_(ties), rounds_(rounds), sums_(sums), tokens_((program.core_first_run.size() - 1) * register_count) {
+    /// `rounds` of each core. `sums`: where the waits of transfers are added up, or null.
+    ReorderMachine(const Program& program, const Target& target, TieOrder ties, std::vector<std::uint64_t> rounds, bool hazards, WaitSums* sums = nullptr)
+        : program_(program), costs_(target), ties_(ties), rounds_(std::move(rounds)), sums_(sums), tokens_((program.core_first_run.size() - 1) * register_count) {
         const auto cores = static_cast<std::uint32_t>(program.core_first_run.size() - 1);
         const std::uint32_t capacity = std::min(target.core.rob_entries, useful_entries);
         outside_.resize(cores);
@@ -123,7 +123,7 @@ private:
 
     void drive(std::uint32_t core) {
         for (;;) {
-            switch (cores_[core].run(rounds_)) {
+            switch (cores_[core].run(rounds_[core])) {
                 case ReorderCore::Stop::Finished: return;
                 case ReorderCore::Stop::SendRead: deliver(core); break;
                 case ReorderCore::Stop::Transfer:
@@ -251,7 +251,7 @@ private:
     const Program& program_;
     PimCosts costs_;
     TieOrder ties_;
-    std::uint64_t rounds_;
+    std::vector<std::uint64_t> rounds_;   // by core
     WaitSums* sums_;
     std::vector<ReorderCore> cores_;
     std::vector<Outside> outside_;
@@ -310,15 +310,64 @@ bool take_interval(ReorderState& state, const std::vector<std::uint8_t>& communi
     return !slowest.empty() && windows_agree(slowest, precision);
 }
 
+/// What every core must be executed for so that all run as long as the slowest one takes for `rounds`; lengths of rounds are taken from `run`.
+std::vector<std::uint64_t> rounds_of_cores(const ReorderRun& run, const std::vector<std::uint8_t>& communicating, std::uint64_t rounds) {
+    std::vector<double> lengths(run.round_ends.size(), 0);
+    double slowest = 0;
+    for (std::size_t core = 0; core < lengths.size(); ++core) {
+        const auto& ends = run.round_ends[core];
+        if (ends.size() < 2) continue;
+        const std::size_t half = ends.size() / 2;
+        lengths[core] = static_cast<double>(ends.back() - ends[half - 1]) / static_cast<double>(ends.size() - half);
+        slowest = std::max(slowest, lengths[core]);
+    }
+    std::vector<std::uint64_t> result(lengths.size(), rounds);
+    for (std::size_t core = 0; core < lengths.size(); ++core) {
+        if (communicating[core] == 0 || lengths[core] <= 0) continue;
+        result[core] = std::max(rounds, static_cast<std::uint64_t>(std::min(1e9, static_cast<double>(rounds) * slowest / lengths[core])) + 1);
+    }
+    return result;
+}
+
+struct CoreSize {
+    std::vector<std::uint8_t> communicating;
+    std::vector<std::uint64_t> instructions;
+};
+
+CoreSize sizes_of(const Program& program) {
+    CoreSize result;
+    for (std::size_t core = 0; core + 1 < program.core_first_run.size(); ++core) {
+        result.communicating.push_back(communicates(program, core) ? 1 : 0);
+        std::uint64_t instructions = 0;
+        for (std::uint32_t run = program.core_first_run[core]; run < program.core_first_run[core + 1]; ++run) {
+            instructions += std::uint64_t{program.runs[run].instruction_count} * program.runs[run].trip_count;
+        }
+        result.instructions.push_back(instructions);
+    }
+    return result;
+}
+
+/// Saturates.
+std::uint64_t work_of(const CoreSize& sizes, const std::vector<std::uint64_t>& rounds) {
+    std::uint64_t sum = 0;
+    for (std::size_t core = 0; core < rounds.size(); ++core) {
+        std::uint64_t work = 0;
+        if (__builtin_mul_overflow(sizes.instructions[core], rounds[core], &work) || __builtin_add_overflow(sum, work, &sum)) return ~std::uint64_t{0};
+    }
+    return sum;
+}
+
 }  // namespace
 
 ReorderRun run_reordered(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards) {
-    return ReorderMachine(program, target, ties, rounds, hazards).run();
+    return ReorderMachine(program, target, ties, std::vector<std::uint64_t>(program.core_first_run.size() - 1, rounds), hazards).run();
 }
 
-Accounting account_reordered(const Program& program, const Target& target, TieOrder ties, std::uint32_t skipped, std::uint32_t rounds) {
+Accounting account_reordered(const Program& program, const Target& target, TieOrder ties, std::uint32_t skipped, std::uint32_t rounds, std::vector<std::uint64_t> executed) {
     WaitSums sums(program.core_first_run.size() - 1, skipped, rounds);
-    const ReorderRun run = ReorderMachine(program, target, ties, (std::uint64_t{skipped} + rounds) * 3 / 2 + 1, true, &sums).run();
+    executed.resize(program.core_first_run.size() - 1);
+    for (std::uint64_t& one : executed) one = std::max(one, (std::uint64_t{skipped} + rounds) * 3 / 2 + 1);
+    const ReorderRun run = ReorderMachine(program, target, ties, std::move(executed), true, &sums).run();
     for (std::uint32_t core = 0; core < run.round_ends.size(); ++core) {
         if (!communicates(program, core)) continue;
         for (std::uint32_t round = 0; round < run.round_ends[core].size(); ++round) sums.end_round(core, round + 1, run.round_ends[core][round]);
@@ -327,25 +376,21 @@ Accounting account_reordered(const Program& program, const Target& target, TieOr
 }
 
 ReorderState find_reorder_state(const Program& program, const Target& target, TieOrder ties, bool hazards, std::uint64_t instruction_limit) {
-    std::vector<std::uint8_t> communicating;
-    std::uint64_t instructions = 0;
-    for (std::size_t core = 0; core + 1 < program.core_first_run.size(); ++core) {
-        communicating.push_back(communicates(program, core) ? 1 : 0);
-        for (std::uint32_t run = program.core_first_run[core]; run < program.core_first_run[core + 1]; ++run) {
-            instructions += std::uint64_t{program.runs[run].instruction_count} * program.runs[run].trip_count;
-        }
-    }
+    const CoreSize sizes = sizes_of(program);
     ReorderState state;
+    state.core_rounds.assign(sizes.instructions.size(), first_rounds);
     for (std::uint64_t rounds = first_rounds;; rounds *= 2) {
-        if (instructions * rounds > instruction_limit) {
+        if (rounds > first_rounds) state.core_rounds = rounds_of_cores(state.run, sizes.communicating, rounds);
+        const std::uint64_t work = work_of(sizes, state.core_rounds);
+        if (work > instruction_limit) {
             state.availability = Availability::EventLimit;
             state.reason = fmt::format("{} rounds did not settle, and {} more are more than {} instructions", state.rounds, rounds, instruction_limit);
             return state;
         }
-        instruction_limit -= instructions * rounds;
+        instruction_limit -= work;
         state.rounds = rounds;
-        state.run = run_reordered(program, target, ties, rounds, hazards);
-        if (take_interval(state, communicating, rounds < late_rounds ? 1000 : 100)) return state;
+        state.run = ReorderMachine(program, target, ties, state.core_rounds, hazards).run();
+        if (take_interval(state, sizes.communicating, rounds < late_rounds ? 1000 : 100)) return state;
         if (rounds >= most_rounds) {
             state.availability = Availability::GenerationLimit;
             state.reason = fmt::format("{} rounds did not settle", rounds);

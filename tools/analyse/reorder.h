@@ -30,8 +30,10 @@ struct ReorderRun {
 [[nodiscard]] ReorderRun run_reordered(const Program& program, const Target& target, TieOrder ties, std::uint64_t rounds, bool hazards = true);
 
 /// Waits of the cores' transfers in `rounds` rounds beyond the first `skipped`: what each took longer than alone, and for whom. Other units may work
-/// meanwhile, so the waits are no loss as such. Every core is executed for half as many rounds again, so that the last ones are no quieter than the first.
-[[nodiscard]] Accounting account_reordered(const Program& program, const Target& target, TieOrder ties, std::uint32_t skipped, std::uint32_t rounds);
+/// meanwhile, so the waits are no loss as such. Every core is executed for half as many rounds again, and for at least `executed` of its own, so that the last
+/// rounds are no quieter than the first.
+[[nodiscard]] Accounting account_reordered(const Program& program, const Target& target, TieOrder ties, std::uint32_t skipped, std::uint32_t rounds,
+                                           std::vector<std::uint64_t> executed = {});
 
 /// Interval on a chip with a larger reorder buffer: a mean over the last rounds, once windows of many lengths agree.
 struct ReorderState {
@@ -39,7 +41,8 @@ struct ReorderState {
     std::string reason;
     double interval_ps = 0;
     std::uint32_t slowest_core = 0;
-    std::uint64_t rounds = 0;
+    std::uint64_t rounds = 0;                   ///< of the slowest cores; quicker ones were executed for as long
+    std::vector<std::uint64_t> core_rounds;     ///< by core
     ReorderRun run;
 };
 
