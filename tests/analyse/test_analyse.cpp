@@ -104,6 +104,16 @@ TEST_CASE("a small file that names too much work is refused, not scanned") {
     CHECK_THROWS_AS((void)check_liveness(view(program), view(target)), Failure);
 }
 
+TEST_CASE("more crossbars than a core has are refused") {
+    ProgramColumns program = columns_of({{{{setbw(), mvmul()}, 1}}, {{{setbw(), mvmul()}, 1}}});
+    const TargetColumns target = example_target(2);
+    REQUIRE(analyse(view(program), view(target), {}, {}, "test").timing.availability == Availability::Available);
+    program.groups.back().crossbars = target.core.crossbar_count + 1;
+    const Analysis analysis = analyse(view(program), view(target), {}, {}, "test");
+    CHECK(analysis.timing.availability == Availability::CrashesTarget);
+    CHECK(analysis.timing.reason.find("core 1 needs") != std::string::npos);
+}
+
 TEST_CASE("more cores than the chip has is bad input") {
     const ProgramColumns program = columns_of({{{{setbw(), mvmul()}, 1}}, {}});
     const TargetColumns target = example_target(1);

@@ -23,10 +23,19 @@ Analysis unavailable(Analysis analysis, Availability availability, std::string r
     return analysis;
 }
 
-std::uint32_t crossbars_of(const Program& program, std::size_t core) {
-    std::uint32_t sum = 0;
+std::uint64_t crossbars_of(const Program& program, std::size_t core) {
+    std::uint64_t sum = 0;
     for (std::uint32_t group = program.core_first_group[core]; group < program.core_first_group[core + 1]; ++group) sum += program.groups[group].crossbars;
     return sum;
+}
+
+/// Which core wants more crossbars than there are; empty where none does.
+std::string crossbar_problem(const Program& program, const Target& target) {
+    for (std::size_t core = 0; core + 1 < program.core_first_run.size(); ++core) {
+        const std::uint64_t wanted = crossbars_of(program, core);
+        if (wanted > target.core.crossbar_count) return fmt::format("core {} needs {} crossbars, the chip's cores have {}", core, wanted, target.core.crossbar_count);
+    }
+    return {};
 }
 
 /// Everything that one pass costs with nobody in the way, and the bounds that follow.
@@ -46,7 +55,7 @@ void account(Analysis& analysis, const Program& program, const QueueProgram& que
         row.switch_ns = nanoseconds(one.switch_occupancy);
         row.instructions = one.instructions;
         row.messages = static_cast<std::uint32_t>(one.messages);
-        row.crossbars = crossbars_of(program, core);
+        row.crossbars = static_cast<std::uint32_t>(crossbars_of(program, core));
         timing.cores.push_back(row);
         cores += one.has_program ? 1 : 0;
         local += one.local;
@@ -195,6 +204,9 @@ Analysis analyse(const Program& program, const Target& target, Hash128 program_h
     timing.program_hash_high = program_hash.high;
     timing.program_hash_low = program_hash.low;
     const PimCosts costs(target);
+    if (std::string problem = crossbar_problem(program, target); !problem.empty()) {
+        return unavailable(std::move(analysis), Availability::CrashesTarget, std::move(problem));
+    }
     QueueProgram queue = collapse(program, costs, file, options.model);
     if (queue.availability != Availability::Available) return unavailable(std::move(analysis), queue.availability, queue.reason);
     account(analysis, program, queue);
