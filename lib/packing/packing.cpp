@@ -207,8 +207,8 @@ std::vector<Band> bands_of(const Tasks& tasks, const Family& family, const LaneP
 /// One round of moving borders. `busy` per core; `movable` per core: work in families that have more than one band.
 void move_borders(const Tasks& tasks, const Workload& workload, const CoreLoads& loads, LanePlacement& placement) {
     const std::int64_t mean =
-        std::accumulate(loads.busy_ns.begin(), loads.busy_ns.end(), std::int64_t{0}) / static_cast<std::int64_t>(loads.busy_ns.size());
-    std::vector<std::int64_t> movable(loads.busy_ns.size(), 0);
+        std::accumulate(loads.occupied_ns.begin(), loads.occupied_ns.end(), std::int64_t{0}) / static_cast<std::int64_t>(loads.occupied_ns.size());
+    std::vector<std::int64_t> movable(loads.occupied_ns.size(), 0);
     std::vector<std::vector<Band>> all;
     for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
         if (workload.followers.follows(f)) continue;
@@ -222,7 +222,7 @@ void move_borders(const Tasks& tasks, const Workload& workload, const CoreLoads&
         std::int64_t wanted_total = 0;
         std::vector<std::int64_t> wanted;
         for (const Band& band : bands) {
-            const std::int64_t lack = mean - loads.busy_ns[band.core];
+            const std::int64_t lack = mean - loads.occupied_ns[band.core];
             // The core's lack of work is shared among its movable bands by their size; not the whole step, which would oscillate.
             const std::int64_t change = multiply_divide(lack * 7 / 10, band.work_ns, std::max<std::int64_t>(1, movable[band.core]));
             wanted.push_back(std::max<std::int64_t>(0, band.work_ns + change));
@@ -258,14 +258,14 @@ LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const 
     std::int64_t best_busy = 0;
     for (int round = 0; round <= rounds; ++round) {
         const CoreLoads loads = measure_cores(tasks, target, timing, placement, rhythm);
-        const std::int64_t busiest = *std::max_element(loads.busy_ns.begin(), loads.busy_ns.end());
+        const std::int64_t busiest = *std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end());
         if (round == 0 || busiest < best_busy) {
             best = placement;
             best_busy = busiest;
         }
         if (round == rounds) break;
         // What the lanes of a core really take beyond the estimate; averaged over the rounds, because moving lanes changes it.
-        for (std::size_t c = 0; c < extra_ns.size(); ++c) extra_ns[c] = (extra_ns[c] + loads.busy_ns[c]) / 2;
+        for (std::size_t c = 0; c < extra_ns.size(); ++c) extra_ns[c] = (extra_ns[c] + loads.occupied_ns[c]) / 2;
         for (std::size_t l = 0; l < placement.size(); ++l) extra_ns[placement[l]] -= workload.lane_ns[l] / 2;
         move_borders(tasks, workload, loads, placement);
         follow(tasks, workload, level_ns, extra_ns, placement);

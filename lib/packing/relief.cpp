@@ -52,11 +52,11 @@ public:
 private:
     [[nodiscard]] CoreLoads measure(const LanePlacement& placement) const { return measure_cores(tasks_, target_, timing_, placement, rhythm_); }
     [[nodiscard]] std::int64_t mean() const {
-        return std::accumulate(loads_.busy_ns.begin(), loads_.busy_ns.end(), std::int64_t{0}) / std::ssize(loads_.busy_ns);
+        return std::accumulate(loads_.occupied_ns.begin(), loads_.occupied_ns.end(), std::int64_t{0}) / std::ssize(loads_.occupied_ns);
     }
 
     bool relieve_busiest() {
-        const auto& busy = loads_.busy_ns;
+        const auto& busy = loads_.occupied_ns;
         const auto busiest = static_cast<std::uint16_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
         std::vector<Move> moves = moves_from(busiest);
         std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.gain_ns > b.gain_ns; });
@@ -65,8 +65,8 @@ private:
             LanePlacement moved = apply(move);
             CoreLoads loads = measure(moved);
             // Others may be as busy: it is enough that this one and the target no longer are.
-            if (std::max(loads.busy_ns[busiest], loads.busy_ns[move.target]) >= busy[busiest]) continue;
-            if (*std::max_element(loads.busy_ns.begin(), loads.busy_ns.end()) > busy[busiest]) continue;
+            if (std::max(loads.occupied_ns[busiest], loads.occupied_ns[move.target]) >= busy[busiest]) continue;
+            if (*std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end()) > busy[busiest]) continue;
             const auto used = limit_.used_elems(moved);
             if (*std::max_element(used.begin(), used.end()) > limit_.core_elems) continue;
             placement_ = std::move(moved);
@@ -78,7 +78,7 @@ private:
 
     /// Runs that hold most come first; a whole one, or half of it, to the cores with most memory left.
     bool relieve_fullest(std::uint16_t fullest) {
-        const std::int64_t busiest = *std::max_element(loads_.busy_ns.begin(), loads_.busy_ns.end());
+        const std::int64_t busiest = *std::max_element(loads_.occupied_ns.begin(), loads_.occupied_ns.end());
         std::vector<LaneRun> runs = runs_on(fullest);
         const auto held = [&](const LaneRun& run) {
             return std::accumulate(workload_.lane_elems.begin() + run.first, workload_.lane_elems.begin() + run.end, std::int64_t{0});
@@ -94,7 +94,7 @@ private:
                     const auto used = limit_.used_elems(moved);
                     if (used[fullest] >= used_[fullest] || used[target] > std::max(limit_.core_elems, used_[target])) continue;
                     CoreLoads loads = measure(moved);
-                    if (*std::max_element(loads.busy_ns.begin(), loads.busy_ns.end()) > busiest) continue;
+                    if (*std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end()) > busiest) continue;
                     placement_ = std::move(moved);
                     loads_ = std::move(loads);
                     used_ = used;
@@ -127,10 +127,10 @@ private:
     [[nodiscard]] std::vector<Move> moves_from(std::uint16_t core) const {
         std::vector<Move> moves;
         const std::int64_t level = mean();
-        const std::int64_t excess = loads_.busy_ns[core] - level;
+        const std::int64_t excess = loads_.occupied_ns[core] - level;
         for (const LaneRun& run : runs_on(core)) {
             for (const std::uint16_t target : idle_targets(run.family, core)) {
-                const std::int64_t wanted = std::min(excess, level - loads_.busy_ns[target]);
+                const std::int64_t wanted = std::min(excess, level - loads_.occupied_ns[target]);
                 const bool from_front = run.first > 0 && placement_[run.first - 1] == target;
                 moves.push_back(cut(run, from_front, wanted, target));
             }
@@ -167,7 +167,7 @@ private:
         for (std::uint32_t l = row.first_lane; l < row.first_lane + row.lane_count; ++l) resident[placement_[l]] = 1;
         std::vector<Candidate> found;
         for (std::uint32_t c = 0; c < workload_.core_count; ++c) {
-            if (c == core || loads_.busy_ns[c] >= level) continue;
+            if (c == core || loads_.occupied_ns[c] >= level) continue;
             if (resident[c] == 0 && loads_.crossbars[c] + row.crossbars > workload_.core_crossbars) continue;
             found.push_back({resident[c] == 0 && row.crossbars > 0, key(c), static_cast<std::uint16_t>(c)});
         }
@@ -178,7 +178,7 @@ private:
     /// Those that have the weights, then those with most time left; and the emptiest of all, because those may be nearly full.
     [[nodiscard]] std::vector<std::uint16_t> idle_targets(std::uint32_t family, std::uint16_t core) const {
         constexpr std::size_t most = 3;
-        const auto found = candidates(family, core, [&](std::uint32_t c) { return loads_.busy_ns[c]; });
+        const auto found = candidates(family, core, [&](std::uint32_t c) { return loads_.occupied_ns[c]; });
         std::vector<std::uint16_t> cores;
         for (std::size_t i = 0; i < std::min(most, found.size()); ++i) cores.push_back(found[i].core);
         const auto emptiest = std::min_element(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.key < b.key; });

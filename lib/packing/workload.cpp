@@ -124,6 +124,7 @@ CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTimin
                         std::span<const std::uint16_t> lane_core, const Rhythm& rhythm) {
     CoreLoads loads;
     loads.busy_ns.assign(target.core_count, 0);
+    loads.occupied_ns.assign(target.core_count, 0);
     loads.lane_ns.assign(target.core_count, 0);
     loads.crossbars.assign(target.core_count, 0);
     const ActorPlan plan = plan_actors(tasks, lane_core, rhythm);
@@ -155,13 +156,17 @@ CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTimin
         } else {
             busy += timing.recv_ns(from, input.core, elems);
             loads.busy_ns[from.index()] += timing.send_ns(from, input.core, elems);
+            loads.occupied_ns[from.index()] += timing.network_ns(from, input.core, elems);
             const std::uint32_t latency_ps =
                 target.link_latency_ps[from.index() * (target.core_count + 1U) + input.core.index()];
             loads.transfer_flits_ps +=
                 std::int64_t{ceil_divide(elems, target.network.bus_width_bytes)} * latency_ps;
         }
     }
-    for (std::size_t c = 0; c < loads.busy_ns.size(); ++c) loads.busy_ns[c] += loads.lane_ns[c];
+    for (std::size_t c = 0; c < loads.busy_ns.size(); ++c) {
+        loads.busy_ns[c] += loads.lane_ns[c];
+        loads.occupied_ns[c] = loads.busy_ns[c] + std::max<std::int64_t>(0, loads.occupied_ns[c] - loads.lane_ns[c] / 8);
+    }
     return loads;
 }
 

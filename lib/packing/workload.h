@@ -39,6 +39,9 @@ void require_capacity(const Tasks& tasks, const Workload& workload);
 /// Busy time of every core for one inference under a placement: lanes, and every transfer that the placement causes.
 struct CoreLoads {
     std::vector<std::int64_t> busy_ns;
+    /// busy_ns, and the time in which the core's outgoing queue still works on what was sent, as far as it is more than an eighth of the
+    /// computation: the core's next rendezvous waits for the queue, and where messages follow each other no computation fits in between.
+    std::vector<std::int64_t> occupied_ns;
     std::vector<std::int64_t> lane_ns;
     std::vector<std::uint32_t> crossbars;    ///< union of resident families
     std::int64_t transfer_flits_ps = 0;      ///< sum of flits * link latency

@@ -28,16 +28,26 @@ void append_strip(TasksColumns& columns, const MappedStrip& strip) {
     columns.blocks.insert(columns.blocks.end(), strip.blocks.begin(), strip.blocks.end());
 }
 
-void append_move(TasksColumns& columns, std::uint32_t family, const DraftFamily& draft, const Draft& whole) {
+std::vector<MoveCopy> copies_of(const DraftFamily& family, const Draft& draft) {
     std::vector<TaskTensor> sources;
-    for (const std::uint32_t input : draft.inputs) sources.push_back(whole.tensors[input]);
+    for (const std::uint32_t input : family.inputs) sources.push_back(draft.tensors[input]);
+    return build_copies(draft.moves[family.move], sources);
+}
+
+void append_move(TasksColumns& columns, std::uint32_t family, const DraftFamily& draft, const Draft& whole) {
     const MoveSpec& spec = whole.moves[draft.move];
-    const auto copies = build_copies(spec, sources);
+    const auto copies = spec.copies.empty() ? copies_of(draft, whole) : spec.copies;
     columns.moves.push_back({family, size_of(columns.copies), size_of(copies), spec.fill});
     columns.copies.insert(columns.copies.end(), copies.begin(), copies.end());
 }
 
 }  // namespace
+
+void build_moves(Draft& draft) {
+    for (const DraftFamily& family : draft.families) {
+        if (family.move != no_id) draft.moves[family.move].copies = copies_of(family, draft);
+    }
+}
 
 TasksColumns assemble(Draft draft) {
     TasksColumns columns;

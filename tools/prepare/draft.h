@@ -42,6 +42,7 @@ struct MoveSpec {
     Layout layout;                                          // and its pixels
     std::vector<MoveSource> sources;
     float fill = 0;
+    std::vector<MoveCopy> copies;                           // where they are known already (build_moves)
 };
 
 /// One strip of a matrix family with everything the artifact says about it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/id.h"
@@ -97,7 +99,8 @@ std::uint64_t finish_lanes(TasksColumns& columns, const ChipFacts& chip, const P
     return work_ns;
 }
 
-/// The busiest core of a packing of the draft under these choices; very much where there is none.
+/// The busiest core of a packing of the draft under these choices and the mean of all cores, added: what packs well but makes more work leaves
+/// less to even out. Very much where there is no packing.
 std::int64_t packed_ns(Draft draft, const ChipFacts& chip, const Target& target, const PrepareOptions& options, const std::vector<MappingChoice>& choices) {
     map_matrices(draft, chip, choices, false);
     TasksColumns columns = assemble(std::move(draft));
@@ -107,37 +110,83 @@ std::int64_t packed_ns(Draft draft, const ChipFacts& chip, const Target& target,
     Workload workload = measure_workload(tasks, target, chip.timing);
     workload.core_elems = static_cast<std::int64_t>(target.core.local_memory_bytes) * 2 / 3;
     const auto packing = smallest_packing(tasks, workload, pack_filling);
-    return packing ? packing->limit_ns : std::numeric_limits<std::int64_t>::max();
+    return packing ? packing->limit_ns + workload.total_ns / workload.core_count : std::numeric_limits<std::int64_t>::max();
 }
 
-/// A mapping for every matrix family: of several ways to share out the chip the one that packs into the least time. Least work
-/// alone misleads: crossbars and time have to run out together on every core. `chip` gets the size of families.
+/// Options of every layer, one of which is chosen, and how the whole packs.
+struct ChosenOptions {
+    std::vector<std::vector<LayerOption>> layers;
+    std::vector<std::size_t> chosen;
+    std::int64_t packed_ns = 0;
+    std::uint32_t family_crossbars = 0;
+
+    [[nodiscard]] std::vector<MappingChoice> choices() const {
+        std::vector<MappingChoice> list;
+        for (std::size_t layer = 0; layer < layers.size(); ++layer) list.push_back(layers[layer][chosen[layer]].choice);
+        return list;
+    }
+};
+
+/// Trial packings that one improvement may take, and how many in vain end the search.
+constexpr int most_trials = 160;
+constexpr int most_vain_trials = 32;
+
+/// Layer by layer, those of most work first, a layer's neighbouring options replace its own where the whole packs into less time.
+template <class Pack>
+void improve(ChosenOptions& best, const Pack& pack) {
+    std::vector<std::size_t> order(best.layers.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return best.layers[a][best.chosen[a]].work_ns > best.layers[b][best.chosen[b]].work_ns;
+    });
+    int trials = 0;
+    int vain = 0;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (const std::size_t layer : order) {
+            const auto own = static_cast<std::ptrdiff_t>(best.chosen[layer]);
+            for (const std::ptrdiff_t distance : {1, -1, 2, -2, 3, -3, 4, -4}) {
+                const std::ptrdiff_t other = own + distance;
+                if (other < 0 || other >= std::ssize(best.layers[layer])) continue;
+                if (trials++ == most_trials || vain++ == most_vain_trials) return;
+                const std::size_t kept = std::exchange(best.chosen[layer], static_cast<std::size_t>(other));
+                const std::int64_t ns = pack(best);
+                if (ns >= best.packed_ns) {
+                    best.chosen[layer] = kept;
+                    continue;
+                }
+                best.packed_ns = ns;
+                moved = true;
+                vain = 0;
+            }
+        }
+    }
+}
+
+/// A mapping for every matrix family: of several ways to share out the chip the one that packs into the least time, improved layer by
+/// layer. Least work alone misleads: crossbars and time have to run out together on every core. `chip` gets the size of families.
 std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
     const std::vector<Policy> list = policies(options, chip);
-    std::vector<std::vector<LayerOption>> layers;
-    std::vector<MappingChoice> best;
+    const auto pack = [&](const ChosenOptions& trial) { return packed_ns(draft, chip, target, options, trial.choices()); };
+    ChosenOptions best;
+    ChosenOptions trial;
     std::vector<std::vector<std::size_t>> tried;
-    std::int64_t best_ns = 0;
-    std::uint32_t best_size = 0;
     for (const Policy& policy : list) {
-        if (layers.empty() || policy.family_crossbars != chip.family_crossbars) {
-            chip.family_crossbars = policy.family_crossbars;
-            layers = all_options(draft, chip, options.widest_window);
+        if (trial.layers.empty() || policy.family_crossbars != chip.family_crossbars) {
+            trial.family_crossbars = chip.family_crossbars = policy.family_crossbars;
+            trial.layers = all_options(draft, chip, options.widest_window);
             tried.clear();
         }
-        const auto chosen = choose_options(layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
-        if (std::find(tried.begin(), tried.end(), chosen) != tried.end()) continue;
-        tried.push_back(chosen);
-        std::vector<MappingChoice> choices;
-        for (std::size_t layer = 0; layer < layers.size(); ++layer) choices.push_back(layers[layer][chosen[layer]].choice);
-        const std::int64_t ns = list.size() == 1 ? 0 : packed_ns(draft, chip, target, options, choices);
-        if (best_size != 0 && ns >= best_ns) continue;
-        best = std::move(choices);
-        best_ns = ns;
-        best_size = policy.family_crossbars;
+        trial.chosen = choose_options(trial.layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
+        if (std::find(tried.begin(), tried.end(), trial.chosen) != tried.end()) continue;
+        tried.push_back(trial.chosen);
+        trial.packed_ns = list.size() == 1 ? 0 : pack(trial);
+        if (best.family_crossbars == 0 || trial.packed_ns < best.packed_ns) best = trial;
     }
-    chip.family_crossbars = best_size;
-    return best;
+    chip.family_crossbars = best.family_crossbars;
+    if (list.size() > 1) improve(best, pack);
+    return best.choices();
 }
 
 }  // namespace
@@ -148,6 +197,7 @@ TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOpti
     const HostSplit split = split_host(index, options.allow_host);
     Draft draft = draft_families(index, split);
     set_gaps(draft);
+    build_moves(draft);
     const auto choices = choose_mappings(draft, chip, target, options);
     map_matrices(draft, chip, choices);
     TasksColumns columns = assemble(std::move(draft));
