@@ -128,8 +128,8 @@ struct ChosenOptions {
 };
 
 /// Trial packings that one improvement may take, and how many in vain end the search.
-constexpr int most_trials = 160;
-constexpr int most_vain_trials = 32;
+constexpr int most_trials = 240;
+constexpr int most_vain_trials = 48;
 
 /// Layer by layer, those of most work first, a layer's neighbouring options replace its own where the whole packs into less time.
 template <class Pack>

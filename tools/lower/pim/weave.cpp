@@ -105,14 +105,16 @@ public:
         // Places without conflict in rounds that leave one percent more and more time.
         const std::vector<std::int64_t> load = exchange_load(cores_, messages_);
         std::int64_t best_round_ns = busiest_ns_;
-        for (unsigned percent = 0; percent < options_.circular_steps; ++percent) {
+        const unsigned affordable = affordable_attempts();
+        for (unsigned percent = 0; percent < std::min(options_.circular_steps, affordable); ++percent) {
             const std::int64_t interval = busiest_ns_ + busiest_ns_ / 100 * percent;
             if (percent != 0 && interval >= best_.interval_ns) break;
             if (!attempt(circular_places(cores_, messages_, interval, load), interval)) continue;
             met = met_;
             best_round_ns = interval;
         }
-        if (vary(load, best_round_ns)) met = best_met_;
+        const unsigned left = affordable - std::min(options_.circular_steps, affordable);
+        if (vary(load, best_round_ns, std::min(options_.variations, left))) met = best_met_;
         WEFT_CHECK(best_.order.size() == messages_.size(), "no attempt of the weave was legal");
         if (sided) return best_;
         // Where the messages of the best attempt so far really met, in a round as short as the busiest core allows.
@@ -128,15 +130,28 @@ public:
     }
 
 private:
+    /// Finding places takes the square of a core's messages, so that cores with thousands of them afford few attempts: some seconds in all.
+    [[nodiscard]] unsigned affordable_attempts() const {
+        constexpr std::uint64_t pairs = 120'000'000;
+        std::vector<std::uint64_t> count(cores_.size(), 0);
+        for (const WovenMessage& message : messages_) {
+            ++count[message.from.index()];
+            if (!message.is_load()) ++count[message.to.index()];
+        }
+        std::uint64_t each = 1;
+        for (const std::uint64_t messages : count) each += messages * messages;
+        return static_cast<unsigned>(std::clamp<std::uint64_t>(pairs / each, 1, options_.circular_steps + options_.variations));
+    }
+
     /// The order in which messages find their places decides which of them find good ones: some cores' priorities are changed at a time, and
     /// kept where the round becomes shorter. True where it did.
-    bool vary(std::vector<std::int64_t> priority, std::int64_t round_ns) {
+    bool vary(std::vector<std::int64_t> priority, std::int64_t round_ns, unsigned variations) {
         if (messages_.empty()) return false;
         Random random(messages_.size());
         bool better = false;
         const std::int64_t highest = *std::max_element(priority.begin(), priority.end());
         const auto timelines = narrow<std::uint32_t>(priority.size());
-        for (unsigned variation = 0; variation < options_.variations && best_.interval_ns > busiest_ns_; ++variation) {
+        for (unsigned variation = 0; variation < variations && best_.interval_ns > busiest_ns_; ++variation) {
             std::vector<std::int64_t> changed = priority;
             for (std::uint32_t change = 0; change < 1 + timelines / 16; ++change) {
                 changed[random.below(timelines)] = multiply_divide(highest, random.below(1024), 1024);
