@@ -27,7 +27,7 @@ private:
 
     [[nodiscard]] bool on_chip(std::uint32_t node) const { return split_.side[node] == HostSplit::Side::chip; }
     void find_silus();
-    [[nodiscard]] bool is_read_by_many(std::uint32_t tensor) const;
+    [[nodiscard]] bool is_read_by_matrices(std::uint32_t tensor) const;
     [[nodiscard]] Layout input_layout(std::uint32_t tensor) const;
     [[nodiscard]] Layout transpose_layout(std::uint32_t tensor) const;
     std::uint32_t weight_row(std::uint32_t tensor);

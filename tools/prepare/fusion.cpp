@@ -375,15 +375,12 @@ void Drafter::add_outputs() {
     }
 }
 
-/// True where many lanes will want the same parts of a network input. The memory serves one request at a time, and a core that waits
-/// there keeps its partners waiting: then it is loaded once and passed on.
-bool Drafter::is_read_by_many(std::uint32_t tensor) const {
-    std::uint32_t windows = 0;
-    for (const std::uint32_t node : index_.consumers(tensor)) {
-        const OperatorKind kind = index_.kind(node);
-        windows += on_chip(node) && (kind == OperatorKind::Conv || kind == OperatorKind::Linear || kind == OperatorKind::MaxPool || kind == OperatorKind::AveragePool);
-    }
-    return windows > 0 || uses_[tensor] > 1;
+/// True where the lanes of a matrix will want the same parts of a network input. The memory serves one request at a time, and a core that
+/// waits there keeps its partners waiting: then it is loaded once and passed on.
+bool Drafter::is_read_by_matrices(std::uint32_t tensor) const {
+    return std::any_of(index_.consumers(tensor).begin(), index_.consumers(tensor).end(), [&](std::uint32_t node) {
+        return on_chip(node) && (index_.kind(node) == OperatorKind::Conv || index_.kind(node) == OperatorKind::Linear);
+    });
 }
 
 Draft Drafter::draft() {
@@ -391,7 +388,7 @@ Draft Drafter::draft() {
         const Layout layout = input_layout(tensor);
         views_[tensor] = {add_tensor(draft_, tensor, layout, no_id), layout};
         draft_.graph_inputs.push_back(views_[tensor].tensor);
-        if (!is_read_by_many(tensor)) continue;
+        if (!is_read_by_matrices(tensor)) continue;
         const std::uint32_t loader = add_family(fmt::format("{}:load", index_.tensor_name(tensor)), FamilyKind::Pointwise, no_id, layout, {views_[tensor].tensor});
         views_[tensor].tensor = draft_.families[loader].row.output;
     }

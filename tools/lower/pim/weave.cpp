@@ -140,7 +140,7 @@ private:
         }
         std::uint64_t each = 1;
         for (const std::uint64_t messages : count) each += messages * messages;
-        return static_cast<unsigned>(std::clamp<std::uint64_t>(pairs / each, 1, options_.circular_steps + options_.variations));
+        return static_cast<unsigned>(std::min<std::uint64_t>(pairs / each, options_.circular_steps + options_.variations));
     }
 
     /// The order in which messages find their places decides which of them find good ones: some cores' priorities are changed at a time, and
