@@ -97,6 +97,19 @@ void check_ipu21(const Target& target, const Limits& check) {
         {tile.softmax_cycles_per_elem, "ipu21.softmax_cycles_per_elem"},
         {tile.norm_cycles_per_elem, "ipu21.norm_cycles_per_elem"},
     };
+    const std::pair<std::uint32_t, std::string_view> alignments[] = {
+        {tile.amp_alignment_bytes, "ipu21.amp_alignment_bytes"},
+        {tile.operand_alignment_bytes, "ipu21.operand_alignment_bytes"},
+        {tile.row_alignment_bytes, "ipu21.row_alignment_bytes"},
+        {tile.paired_alignment_bytes, "ipu21.paired_alignment_bytes"},
+    };
+    constexpr std::uint64_t alignment_limit = 4096;
+    for (const auto& [value, field] : alignments) {
+        check.between(value, 1, alignment_limit, field);
+        check.between(value & (value - 1), 0, 0, field);   // a power of two
+    }
+    check.between(tile.stream_tail_f16_bytes, 0, alignment_limit, "ipu21.stream_tail_f16_bytes");
+    check.between(tile.stream_tail_f32_bytes, 0, alignment_limit, "ipu21.stream_tail_f32_bytes");
     constexpr std::uint64_t cost_limit = 1U << 20U;
     for (const auto& [value, field] : costs) check.between(value, 0, cost_limit, field);
 }

@@ -73,10 +73,14 @@ void check_gemm_plan(const TilePlan& plan, std::size_t row, const Validator& che
     const bool stationary = distribution == TileDistribution::OutputStationary;
     const bool panels = distribution == TileDistribution::PanelReduction;
     if (!stationary && !panels && distribution != TileDistribution::ParallelReduction) return;
-    if (plan.inner_block == 0 || plan.output_block == 0 || plan.weight_slabs == 0) check.reject("tile_plans", row, "an empty block");
-    if (stationary && (plan.inner != 1 || plan.weight_slabs > plan.rows)) check.reject("tile_plans", row, "no output-stationary grid");
+    if (plan.inner_block == 0 || plan.output_block == 0) check.reject("tile_plans", row, "an empty block");
+    if (plan.weight_slabs == 0 || plan.weight_columns == 0 || plan.weight_copies == 0 || plan.weight_copies > plan.rows) {
+        check.reject("tile_plans", row, "no storage of the weights");
+    }
+    if (stationary && plan.inner != 1) check.reject("tile_plans", row, "no output-stationary grid");
     if (panels && (plan.columns != 1 || plan.fan_in < 2 || plan.staged_panels == 0)) check.reject("tile_plans", row, "no panel reduction");
     if (!stationary && !panels) {
+        if (plan.fan_in < 2) check.reject("tile_plans", row, "no parallel reduction");
         const bool by_rows = plan.order == static_cast<std::uint32_t>(TileGridOrder::ColumnsFast);
         const bool split = by_rows ? plan.split_rows == plan.inner && plan.split_columns == 1 : plan.split_columns == plan.inner && plan.split_rows == 1;
         if (!split) check.reject("tile_plans", row, "its result is not split over its partners");

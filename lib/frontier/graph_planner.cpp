@@ -129,14 +129,17 @@ struct Peak {
     void add(MemoryBytes bytes) {
         now.first += bytes.first;
         now.second += bytes.second;
+        now.large += bytes.large;
     }
     void remove(MemoryBytes bytes) {
         now.first -= bytes.first;
         now.second -= bytes.second;
+        now.large -= bytes.large;
     }
     void note(PlanObjectives& objectives, MemoryBytes temporary) const {
         objectives.peak_first = std::max(objectives.peak_first, now.first + temporary.first);
         objectives.peak_second = std::max(objectives.peak_second, now.second + temporary.second);
+        objectives.peak_large = std::max(objectives.peak_large, now.large + temporary.large);
         objectives.peak_both =
             std::max(objectives.peak_both, now.first + now.second + temporary.first + temporary.second);
     }
@@ -194,6 +197,7 @@ void GraphPlanner::expand(const Layer& before, const State& state, std::uint32_t
     objectives.largest = std::max(objectives.largest, plan.largest);
     objectives.resident_first += plan.resident.first;
     objectives.resident_second += plan.resident.second;
+    objectives.resident_large += plan.resident.large;
 
     for (std::uint32_t mask = 0; mask < (1U << choices); ++mask) {
         ++counts.expanded;
@@ -231,6 +235,8 @@ void GraphPlanner::expand(const Layer& before, const State& state, std::uint32_t
             least.row_bytes = std::min(least.row_bytes, result.row_bytes);
             least.resident_first = std::min(least.resident_first, result.resident_first);
             least.resident_second = std::min(least.resident_second, result.resident_second);
+            least.peak_large = std::min(least.peak_large, result.peak_large);
+            least.resident_large = std::min(least.resident_large, result.resident_large);
             continue;
         }
         const auto first = static_cast<std::uint32_t>(after.formats.size());
@@ -283,6 +289,8 @@ void GraphPlanner::prune(Layer& layer, std::size_t cap) {
     std::vector<std::uint32_t> family(layer.states.size(), 0);
     std::vector<std::uint32_t> family_of_signature;
     std::map<std::vector<std::uint32_t>, std::uint32_t> families;
+    // States of one family of formats that leave much or little memory to later operators are no alternatives to each other.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> levels;
     for (std::uint32_t index = 0; index < layer.states.size(); ++index) {
         const auto [at, added] = signatures.try_emplace(index, static_cast<std::uint32_t>(family_of_signature.size()));
         if (added) {
@@ -291,7 +299,9 @@ void GraphPlanner::prune(Layer& layer, std::size_t cap) {
             family_of_signature.push_back(families.try_emplace(std::move(key), static_cast<std::uint32_t>(families.size())).first->second);
         }
         signature[index] = at->second;
-        family[index] = family_of_signature[at->second];
+        const PlanObjectives& o = layer.states[index].objectives;
+        const std::uint64_t level = options_.resident_step == 0 ? 0 : (o.resident_first + o.resident_second) / options_.resident_step;
+        family[index] = levels.try_emplace({family_of_signature[at->second], level}, static_cast<std::uint32_t>(levels.size())).first->second;
     }
     std::vector<std::uint64_t> objectives;
     objectives.reserve(layer.states.size() * PlanObjectives::count);

@@ -22,6 +22,7 @@ inline constexpr std::uint32_t any_format = 0xffffffffU;
 struct MemoryBytes {
     std::uint64_t first = 0;    ///< class 0
     std::uint64_t second = 0;   ///< class 1
+    std::uint64_t large = 0;    ///< of class 0: in blocks so large that only some of its regions can hold them
 };
 
 /// One way to run one operator.
@@ -63,8 +64,8 @@ struct PlanProblem {
     [[nodiscard]] std::size_t operator_count() const { return output.size(); }
 };
 
-/// What a state costs so far; all are minimised and none ever falls. The notes' six are cycles, the three peaks with what is resident
-/// added, `largest` and `row_bytes`. Residents are kept apart from the peaks because a later, larger peak adds to
+/// What a state costs so far; all are minimised and none ever falls. Six quantities: cycles, the three peaks with what is resident added, the
+/// need for contiguous memory (`largest` and the large blocks that are alive together), and `row_bytes`. Residents are kept apart from the peaks because a later, larger peak adds to
 /// them: comparing only the sums would discard states that win in the end.
 struct PlanObjectives {
     std::uint64_t cycles = 0;
@@ -75,10 +76,12 @@ struct PlanObjectives {
     std::uint64_t row_bytes = 0;
     std::uint64_t resident_first = 0;
     std::uint64_t resident_second = 0;
+    std::uint64_t peak_large = 0;       ///< without residents
+    std::uint64_t resident_large = 0;
     auto operator<=>(const PlanObjectives&) const = default;
-    static constexpr std::size_t count = 8;
+    static constexpr std::size_t count = 10;
     [[nodiscard]] std::array<std::uint64_t, count> array() const {
-        return {cycles, peak_first, peak_second, peak_both, largest, row_bytes, resident_first, resident_second};
+        return {cycles, peak_first, peak_second, peak_both, largest, row_bytes, resident_first, resident_second, peak_large, resident_large};
     }
 };
 
@@ -104,6 +107,7 @@ struct GraphPlan {
 struct PlannerOptions {
     std::size_t width = 128;       ///< states kept after each operator
     std::size_t finalists = 11;    ///< complete plans returned
+    std::uint64_t resident_step = 0;   ///< the cap keeps states apart whose resident bytes differ by so much; 0: it does not
     bool retention = true;         ///< false: keep every state (exhaustive search, for tests)
 };
 

@@ -19,9 +19,8 @@ void check_plan(const Tasks& tasks, const TileOperator& op, const TilePlan& plan
     if (gemm != gemm_plan_kind) bad_input("the plan of operator '{}' is one of another kind of operator", name);
     if (!gemm) return;
     constexpr std::uint32_t most_phases = 1U << 16U;
-    const bool covers = plan.rows <= op.m && plan.columns <= op.n && plan.inner <= op.k &&
-                        (distribution != Distribution::PanelReduction || op.k % (std::uint64_t{plan.inner} * plan.inner_block) == 0);
-    if (!covers || op.k / plan.inner_block > most_phases || op.n / plan.output_block > most_phases) {
+    const TileLayout& input = tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]];
+    if (!is_legal(gemm_plan(op, plan, input, target.ipu21.amp_columns)) || op.k / plan.inner_block > most_phases || op.n / plan.output_block > most_phases) {
         bad_input("the plan of operator '{}' does not fit its sizes", name);
     }
 }

@@ -22,7 +22,7 @@ bool exclusive(const Target& target) { return target.ipu21.discipline == Exchang
 
 /// Owners that sit in other groups make their groups wait: every panel takes two slots instead of one.
 std::uint64_t output_stationary_exchange(const Target& target, const GemmPlan& plan) {
-    if (plan.weight_slabs <= 1 || plan.rows == 1) return 0;
+    if (!plan.moves_weights()) return 0;
     const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
     const std::uint64_t panels = ceil_divide(columns_per_tile(plan), plan.output_block);
     const std::uint64_t words = words_of(std::uint64_t{plan.inner_block} * std::min(plan.output_block, columns_per_tile(plan)), plan);
@@ -60,24 +60,23 @@ std::uint64_t panel_reduction_exchange(const Target& target, const GemmPlan& pla
 /// Partners exchange pieces in rounds of disjoint pairs; a root that keeps everything receives one partial after another.
 std::uint64_t parallel_reduction_exchange(const Target& target, const GemmPlan& plan) {
     std::uint64_t cycles = 0;
-    if (plan.weight_slabs > 1 && plan.rows > 1) {
-        const std::uint64_t words = words_of(std::uint64_t{inner_per_tile(plan)} * columns_per_tile(plan), plan);
-        const std::uint64_t pieces = ceil_divide<std::uint64_t>(words, target.ipu21.max_transfer_words);
-        cycles += words + (pieces - 1) * pair_overhead + dedicated_overhead;
+    const auto with_pieces = [&](std::uint64_t words, std::uint64_t overhead) {
+        return words + ceil_divide<std::uint64_t>(words, target.ipu21.max_transfer_words) * overhead;
+    };
+    if (plan.moves_weights()) {
+        // All tiles of a row group take part in each of its owners' multicasts.
+        const std::uint64_t words = words_of(ceil_divide<std::uint64_t>(std::uint64_t{inner_per_tile(plan)} * columns_per_tile(plan), plan.weight_slabs), plan);
+        cycles += plan.weight_slabs * (exclusive(target) ? with_pieces(words, group_overhead) : words + 1) + (exclusive(target) ? 0 : group_overhead);
     }
     if (plan.inner == 1) return cycles;
-    const std::uint64_t block = std::uint64_t{rows_per_tile(plan)} * columns_per_tile(plan);
-    const bool split = plan.split_rows > 1 || plan.split_columns > 1;
-    const std::uint64_t words = words_of(split ? ceil_divide<std::uint64_t>(block, plan.inner) : block, plan);
+    const ReductionShare share = reduction_share(plan);
+    const std::uint64_t words = words_of(share.part_elems, plan);
     const std::uint64_t partners = plan.inner - 1;
-    if (!exclusive(target)) return cycles + partners * (words + 1) + pair_overhead;
-    const std::uint64_t rounds = split ? 2 * partners + (plan.inner % 2) * 2 : partners;
-    const std::uint64_t pieces = ceil_divide<std::uint64_t>(words, target.ipu21.max_transfer_words);
-    return cycles + rounds * (words + pieces * pair_overhead);
-}
-
-std::uint64_t row_bytes(const Target& target, const GemmPlan& plan, std::uint64_t transfers_per_phase) {
-    return std::uint64_t{gemm_phase_count(plan)} * word_bytes * (1 + target.ipu21.exchange_row_words * transfers_per_phase);
+    const std::uint64_t epochs = reduction_epochs(plan);
+    if (!exclusive(target)) return cycles + partners * (words + 1) + epochs * pair_overhead;
+    // Partners come in disjoint pairs, or in odd rings that need a round more.
+    const std::uint64_t rounds = epochs == 1 ? 2 * partners + (plan.inner % 2) * 2 : partners * (2 + plan.inner % 2);
+    return cycles + rounds * with_pieces(words, epochs == 1 ? pair_overhead : dedicated_overhead);
 }
 
 }  // namespace
@@ -121,55 +120,6 @@ CostTerms gemm_cost(const Target& target, const GemmPlan& plan, bool staged_weig
     }
     terms.launch += std::uint64_t{target.ipu21.launch_cycles} * terms.calls + std::uint64_t{target.ipu21.measured_boundary_cycles} * terms.phases;
     return terms;
-}
-
-GemmMemory gemm_memory(const Target& target, const GemmPlan& plan, bool staged_weights) {
-    GemmMemory memory;
-    const std::uint64_t panel = std::uint64_t{plan.inner_block} * plan.output_block * plan.elem_bytes;
-    std::uint64_t weights = 0;
-    std::uint64_t roles = 0;   // transfers of one tile in one phase
-    const bool weights_interleaved = plan.interleaved_weights && !plan.swapped;
-    if (plan.distribution == Distribution::OutputStationary) {
-        const std::uint64_t columns = std::uint64_t{ceil_divide(columns_per_tile(plan), plan.output_block)} * plan.output_block;
-        const std::uint64_t blocks = ceil_divide(plan.k, plan.inner_block);
-        const std::uint64_t stored = plan.weight_slabs > 1 ? ceil_divide<std::uint64_t>(blocks, plan.weight_slabs) : blocks;
-        weights = stored * plan.inner_block * columns * plan.elem_bytes;
-        roles = 2 * ceil_divide(columns_per_tile(plan), plan.output_block);
-        if (plan.weight_slabs > 1) memory.temporary_interleaved = ceil_divide(columns_per_tile(plan), plan.output_block) * panel;
-        if (staged_weights) memory.temporary_interleaved = panel;
-    } else if (plan.distribution == Distribution::PanelReduction) {
-        const std::uint64_t panels = ceil_divide(plan.n, plan.output_block);
-        const std::uint64_t slabs_per_part = ceil_divide(inner_per_tile(plan), plan.inner_block);
-        const std::uint64_t slabs = slabs_per_part * plan.inner;
-        const std::uint64_t per_home = ceil_divide<std::uint64_t>(panels, plan.inner);
-        weights = ceil_divide<std::uint64_t>(slabs, plan.rows) * per_home * panel;
-        const std::uint64_t partial = std::uint64_t{rows_per_tile(plan)} * plan.output_block * plan.elem_bytes;
-        const std::uint64_t staged = plan.staged_panels;
-        // Staged weights and partials in interleaved memory, received partials in standard memory.
-        memory.temporary_interleaved = staged * (slabs_per_part * panel + partial);
-        memory.temporary_standard = staged * (plan.fan_in - 1) * partial;
-        memory.largest_standard = partial;
-        roles = staged * (slabs_per_part + plan.fan_in);
-    } else {
-        const std::uint64_t block = std::uint64_t{rows_per_tile(plan)} * columns_per_tile(plan) * plan.elem_bytes;
-        weights = std::uint64_t{inner_per_tile(plan)} * columns_per_tile(plan) * plan.elem_bytes;
-        if (plan.inner > 1) {
-            const bool split = plan.split_rows > 1 || plan.split_columns > 1;
-            memory.temporary_interleaved = block;
-            memory.temporary_standard = (plan.inner - 1) * (split ? ceil_divide<std::uint64_t>(block, plan.inner) : block);
-            memory.largest_standard = split ? ceil_divide<std::uint64_t>(block, plan.inner) : block;
-            roles = 2 * (plan.inner - 1) + 1;
-        }
-        // Weights stored once reach the other row groups in a buffer of the same size.
-        if (plan.weight_slabs > 1 && plan.rows > 1 && !weights_interleaved) memory.temporary_standard += weights;
-        if (staged_weights) {
-            memory.temporary_interleaved += plan.swapped ? std::uint64_t{rows_per_tile(plan)} * inner_per_tile(plan) * plan.elem_bytes : weights;
-        }
-    }
-    (weights_interleaved ? memory.resident_interleaved : memory.resident_standard) = weights;
-    if (!weights_interleaved) memory.largest_standard = std::max(memory.largest_standard, weights);
-    memory.row_bytes = row_bytes(target, plan, roles);
-    return memory;
 }
 
 }  // namespace weft::ipu21

@@ -29,15 +29,4 @@ struct CostTerms {
 /// All four terms; exchange by the closed forms.
 [[nodiscard]] CostTerms gemm_cost(const Target& target, const GemmPlan& plan, bool staged_weights, const KernelCosts& kernels);
 
-/// Bytes of the fullest tile.
-struct GemmMemory {
-    std::uint64_t resident_standard = 0;
-    std::uint64_t resident_interleaved = 0;
-    std::uint64_t temporary_standard = 0;
-    std::uint64_t temporary_interleaved = 0;
-    std::uint64_t largest_standard = 0;
-    std::uint64_t row_bytes = 0;
-};
-[[nodiscard]] GemmMemory gemm_memory(const Target& target, const GemmPlan& plan, bool staged_weights);
-
 }  // namespace weft::ipu21

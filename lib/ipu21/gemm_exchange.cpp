@@ -14,10 +14,20 @@ std::uint64_t words_of(std::uint64_t elems, std::uint32_t elem_bytes) {
     return ceil_divide<std::uint64_t>(elems * elem_bytes, word_bytes);
 }
 
-/// Tile that stores slab `slab` of the weights of column partition `column`: members of the row groups take one slab each.
-std::uint32_t owner_tile(const GemmPlan& plan, std::uint32_t column, std::uint32_t slab) {
+/// Rows of the group that stores copy `copy` of the weights.
+Interval copy_rows(const GemmPlan& plan, std::uint32_t copy) {
+    return plan.distribution == Distribution::PanelReduction ? Interval{0, plan.rows} : dealt_interval(plan.rows, 1, plan.weight_copies, copy);
+}
+
+/// Row that stores a shard: shards are dealt to the rows of the group in turn.
+std::uint32_t owner_row(const GemmPlan& plan, Interval group, std::uint32_t slab, std::uint32_t shard) {
+    return group.begin + (slab * plan.weight_columns + shard) % group.length();
+}
+
+/// Tile that stores a shard of the weights of column partition `column` (PanelReduction: of the panels that inner partition `column` keeps).
+std::uint32_t owner_tile(const GemmPlan& plan, std::uint32_t column, Interval group, std::uint32_t slab, std::uint32_t shard) {
     const std::uint32_t columns = plan.distribution == Distribution::PanelReduction ? plan.inner : plan.columns;
-    return plane_tile(plan.owner_order, plan.rows, columns, slab, column);
+    return plane_tile(plan.owner_order, plan.rows, columns, owner_row(plan, group, slab, shard), column);
 }
 
 void add_panel(Phase& phase, std::uint32_t owner, std::span<const std::uint32_t> group, std::uint64_t words, std::uint32_t limit) {
@@ -29,21 +39,39 @@ void add_panel(Phase& phase, std::uint32_t owner, std::span<const std::uint32_t>
     add_transfer(phase, TileId(owner), receivers, words, limit);
 }
 
-/// Weight panels of K blocks 0 .. `last` - 1.
+/// K shard that holds block `block` of `blocks`.
+std::uint32_t slab_of(const GemmPlan& plan, std::uint32_t blocks, std::uint32_t block) {
+    return static_cast<std::uint32_t>(std::uint64_t{block} * plan.weight_slabs / blocks);
+}
+
+/// Calls `visit(first column, width, column shard)` for every panel of a column partition.
+template <class Visit>
+void for_each_panel(const GemmPlan& plan, std::uint32_t column, const Visit& visit) {
+    const Interval run = dealt_interval(plan.n, plan.output_block, plan.columns, column);
+    const std::uint32_t panels = ceil_divide(run.length(), plan.output_block);
+    for (std::uint32_t panel = 0; panel < panels; ++panel) {
+        const std::uint32_t begin = run.begin + panel * plan.output_block;
+        visit(begin, std::min(plan.output_block, run.end - begin), static_cast<std::uint32_t>(std::uint64_t{panel} * plan.weight_columns / panels));
+    }
+}
+
+/// Weight panels of K blocks 0 .. `last` - 1, for every row group from its own copy.
 void output_stationary_phases(const GemmPlan& plan, std::uint32_t limit, std::uint32_t last, std::vector<PlannedPhase>& result) {
-    if (plan.weight_slabs <= 1) return;
+    if (!plan.moves_weights()) return;
     const std::uint32_t blocks = ceil_divide(plan.k, plan.inner_block);
-    std::vector<std::uint32_t> group(plan.rows);
+    std::vector<std::uint32_t> tiles;
     for (std::uint32_t block = 0; block < last; ++block) {
-        const auto slab = static_cast<std::uint32_t>(std::uint64_t{block} * plan.weight_slabs / blocks);
+        const std::uint32_t slab = slab_of(plan, blocks, block);
         const std::uint32_t depth = std::min(plan.inner_block, plan.k - block * plan.inner_block);
         Phase phase;
         for (std::uint32_t column = 0; column < plan.columns; ++column) {
-            for (std::uint32_t row = 0; row < plan.rows; ++row) group[row] = grid_tile(plan, row, column, 0);
-            const Interval columns = dealt_interval(plan.n, plan.output_block, plan.columns, column);
-            for (std::uint32_t begin = columns.begin; begin < columns.end; begin += plan.output_block) {
-                const std::uint32_t width = std::min(plan.output_block, columns.end - begin);
-                add_panel(phase, owner_tile(plan, column, slab), group, words_of(std::uint64_t{depth} * width, plan.elem_bytes), limit);
+            for (std::uint32_t copy = 0; copy < plan.weight_copies; ++copy) {
+                const Interval group = copy_rows(plan, copy);
+                tiles.clear();
+                for (std::uint32_t row = group.begin; row < group.end; ++row) tiles.push_back(grid_tile(plan, row, column, 0));
+                for_each_panel(plan, column, [&](std::uint32_t, std::uint32_t width, std::uint32_t shard) {
+                    add_panel(phase, owner_tile(plan, column, group, slab, shard), tiles, words_of(std::uint64_t{depth} * width, plan.elem_bytes), limit);
+                });
             }
         }
         result.push_back({PhaseRole::Weights, std::move(phase)});
@@ -55,6 +83,14 @@ std::uint32_t panel_home(const GemmPlan& plan, std::uint32_t panels, std::uint32
     return static_cast<std::uint32_t>(std::uint64_t{panel} * plan.inner / panels);
 }
 
+/// Column shard of a panel among those of its home.
+std::uint32_t panel_shard(const GemmPlan& plan, std::uint32_t panels, std::uint32_t panel) {
+    const std::uint32_t home = panel_home(plan, panels, panel);
+    const auto first = static_cast<std::uint32_t>(ceil_divide<std::uint64_t>(std::uint64_t{home} * panels, plan.inner));
+    const auto end = static_cast<std::uint32_t>(ceil_divide<std::uint64_t>(std::uint64_t{home + 1} * panels, plan.inner));
+    return static_cast<std::uint32_t>(std::uint64_t{panel - first} * plan.weight_columns / (end - first));
+}
+
 Phase panel_weights(const GemmPlan& plan, std::uint32_t panels, std::uint32_t first, std::uint32_t last, std::uint32_t limit) {
     const std::uint32_t slabs_per_part = ceil_divide(plan.k / plan.inner, plan.inner_block);
     std::vector<std::uint32_t> group(plan.rows);
@@ -64,7 +100,8 @@ Phase panel_weights(const GemmPlan& plan, std::uint32_t panels, std::uint32_t fi
             for (std::uint32_t row = 0; row < plan.rows; ++row) group[row] = grid_tile(plan, row, 0, part);
             for (std::uint32_t slab = 0; slab < slabs_per_part; ++slab) {
                 // The stored weights are cut into as many columns as there are inner partitions; slabs follow K.
-                const std::uint32_t owner = owner_tile(plan, panel_home(plan, panels, panel), (part * slabs_per_part + slab) % plan.rows);
+                const std::uint32_t owner = owner_tile(plan, panel_home(plan, panels, panel), copy_rows(plan, 0), part * slabs_per_part + slab,
+                                                       panel_shard(plan, panels, panel));
                 const std::uint64_t words = words_of(std::uint64_t{plan.inner_block} * plan.output_block, plan.elem_bytes);
                 add_panel(phase, owner, group, words, limit);
             }
@@ -128,23 +165,35 @@ void panel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::vect
 
 std::uint64_t area(Interval rows, Interval columns) { return std::uint64_t{rows.length()} * columns.length(); }
 
-/// Weights stored once, on the first row group, go to the others.
+/// Elements of K shard `slab` of a tile's weights.
+std::uint64_t slab_elems(const GemmPlan& plan, std::uint32_t part, Interval columns, std::uint32_t slab) {
+    const std::uint32_t depth = dealt_interval(plan.k, plan.amp_columns, plan.inner, part).length();
+    return std::uint64_t{dealt_interval(depth, plan.amp_columns, plan.weight_slabs, slab).length()} * columns.length();
+}
+
+/// Within every row group each owner sends its shard to all others.
 Phase parallel_weights(const GemmPlan& plan, std::uint32_t limit) {
     Phase phase;
+    std::vector<std::uint32_t> group;
     for (std::uint32_t column = 0; column < plan.columns; ++column) {
         const Interval columns = dealt_interval(plan.n, column_grain(plan), plan.columns, column);
         for (std::uint32_t part = 0; part < plan.inner; ++part) {
-            std::vector<std::uint32_t> others;
-            for (std::uint32_t row = 1; row < plan.rows; ++row) others.push_back(grid_tile(plan, row, column, part));
-            const std::uint64_t elems = area(dealt_interval(plan.k, plan.amp_columns, plan.inner, part), columns);
-            add_transfer(phase, TileId(grid_tile(plan, 0, column, part)), others, words_of(elems, plan.elem_bytes), limit);
+            for (std::uint32_t copy = 0; copy < plan.weight_copies; ++copy) {
+                const Interval rows = copy_rows(plan, copy);
+                group.clear();
+                for (std::uint32_t row = rows.begin; row < rows.end; ++row) group.push_back(grid_tile(plan, row, column, part));
+                for (std::uint32_t slab = 0; slab < plan.weight_slabs; ++slab) {
+                    const std::uint32_t owner = grid_tile(plan, owner_row(plan, rows, slab, 0), column, part);
+                    add_panel(phase, owner, group, words_of(slab_elems(plan, part, columns, slab), plan.elem_bytes), limit);
+                }
+            }
         }
     }
     return phase;
 }
 
-/// Every part of the result collects what the partners of the blocks that it overlaps have computed for it.
-Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit) {
+/// Every part of the result collects what the partners of the blocks that it overlaps have computed for it; those of phase `epoch` only.
+Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit, std::uint32_t epoch) {
     Phase phase;
     const MatrixShape shape{plan.m, plan.n};
     const TileLayout result = output_layout(plan, TileMemory::Standard);
@@ -159,11 +208,15 @@ Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit) {
             const std::uint32_t first_n = part_of(plan.n, column_grain(plan), plan.columns, columns.begin);
             const std::uint32_t last_n = part_of(plan.n, column_grain(plan), plan.columns, columns.end - 1);
             const std::uint32_t receiver = layout_tile(result, row, column, 0);
+            const std::uint32_t home = plan.split_rows > 1 ? row % plan.inner : column % plan.inner;
             for (std::uint32_t m = first_m; m <= last_m; ++m) {
                 for (std::uint32_t n = first_n; n <= last_n; ++n) {
                     const std::uint64_t elems = area(intersection(rows, dealt_interval(plan.m, row_grain(plan), plan.rows, m)),
                                                      intersection(columns, dealt_interval(plan.n, column_grain(plan), plan.columns, n)));
                     for (std::uint32_t part = 0; part < plan.inner; ++part) {
+                        // The partner at distance d joins in phase (d - 1) / (fan-in - 1); the receiver's own place, where it is another tile, in the first.
+                        const std::uint32_t distance = (part + plan.inner - home) % plan.inner;
+                        if ((distance == 0 ? 0 : (distance - 1) / (plan.fan_in - 1)) != epoch) continue;
                         const std::uint32_t sender = grid_tile(plan, m, n, part);
                         if (sender != receiver) add_transfer(phase, TileId(sender), {&receiver, 1}, words_of(elems, plan.elem_bytes), limit);
                     }
@@ -175,8 +228,18 @@ Phase parallel_reduction(const GemmPlan& plan, std::uint32_t limit) {
 }
 
 void parallel_reduction_phases(const GemmPlan& plan, std::uint32_t limit, std::vector<PlannedPhase>& result) {
-    if (plan.weight_slabs > 1 && plan.rows > 1) result.push_back({PhaseRole::Weights, parallel_weights(plan, limit)});
-    if (plan.inner > 1) result.push_back({PhaseRole::Reduction, parallel_reduction(plan, limit)});
+    if (plan.moves_weights()) result.push_back({PhaseRole::Weights, parallel_weights(plan, limit)});
+    for (std::uint32_t epoch = 0; epoch < reduction_epochs(plan); ++epoch) result.push_back({PhaseRole::Reduction, parallel_reduction(plan, limit, epoch)});
+}
+
+/// Whether `outer` blocks of an axis, each cut into `inner` parts, end where outer x inner parts of the axis end; where not, a part straddles
+/// two blocks.
+bool nested(std::uint32_t extent, std::uint32_t grain, std::uint32_t outer, std::uint32_t inner) {
+    if (ceil_divide(extent, grain) % (outer * inner) == 0) return true;
+    for (std::uint32_t block = 1; block < outer; ++block) {
+        if (dealt_interval(extent, grain, outer, block).begin != dealt_interval(extent, grain, outer * inner, block * inner).begin) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -227,6 +290,8 @@ GemmPlan gemm_plan(const TileOperator& op, const TilePlan& row, const TileLayout
     plan.inner_block = row.inner_block;
     plan.output_block = row.output_block;
     plan.weight_slabs = row.weight_slabs;
+    plan.weight_columns = row.weight_columns;
+    plan.weight_copies = row.weight_copies;
     plan.staged_panels = row.staged_panels;
     plan.fan_in = row.fan_in;
     plan.split_rows = row.split_rows;
@@ -287,51 +352,118 @@ std::vector<RepeatedPhase> representative_phases(const GemmPlan& plan, std::uint
     return result;
 }
 
-std::vector<std::uint32_t> weight_bytes(const GemmPlan& plan, std::uint32_t tile_count) {
-    std::vector<std::uint32_t> bytes(tile_count, 0);
-    const auto add = [&](std::uint32_t tile, std::uint64_t elems) { bytes[tile] += static_cast<std::uint32_t>(elems * plan.elem_bytes); };
-    if (plan.distribution == Distribution::PanelReduction) {
-        const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
-        for (std::uint32_t panel = 0; panel < panels; ++panel) {
-            for (std::uint32_t slab = 0; slab < plan.k / plan.inner_block; ++slab) {
-                add(owner_tile(plan, panel_home(plan, panels, panel), slab % plan.rows), std::uint64_t{plan.inner_block} * plan.output_block);
-            }
+namespace {
+
+void add_panel_weights(const GemmPlan& plan, std::vector<std::uint32_t>& bytes) {
+    const std::uint32_t panels = ceil_divide(plan.n, plan.output_block);
+    for (std::uint32_t panel = 0; panel < panels; ++panel) {
+        for (std::uint32_t slab = 0; slab < plan.k / plan.inner_block; ++slab) {
+            const std::uint32_t owner = owner_tile(plan, panel_home(plan, panels, panel), copy_rows(plan, 0), slab, panel_shard(plan, panels, panel));
+            bytes[owner] += plan.inner_block * plan.output_block * plan.elem_bytes;
         }
-        return bytes;
     }
-    const bool parallel = plan.distribution == Distribution::ParallelReduction;
+}
+
+void add_stationary_weights(const GemmPlan& plan, std::vector<std::uint32_t>& bytes) {
     const std::uint32_t blocks = ceil_divide(plan.k, plan.inner_block);
     for (std::uint32_t column = 0; column < plan.columns; ++column) {
-        const Interval run = dealt_interval(plan.n, column_grain(plan), plan.columns, column);
-        const std::uint64_t width = std::uint64_t{ceil_divide(run.length(), column_grain(plan))} * column_grain(plan);
-        if (parallel) {
-            const std::uint32_t copies = plan.weight_slabs > 1 ? 1 : plan.rows;
-            for (std::uint32_t part = 0; part < plan.inner; ++part) {
-                const std::uint64_t depth = dealt_interval(plan.k, plan.amp_columns, plan.inner, part).length();
-                for (std::uint32_t row = 0; row < copies; ++row) add(grid_tile(plan, row, column, part), depth * width);
-            }
-        } else if (plan.weight_slabs > 1) {
-            for (std::uint32_t block = 0; block < blocks; ++block) {
-                const auto slab = static_cast<std::uint32_t>(std::uint64_t{block} * plan.weight_slabs / blocks);
-                add(owner_tile(plan, column, slab), std::uint64_t{plan.inner_block} * width);
-            }
-        } else {
-            for (std::uint32_t row = 0; row < plan.rows; ++row) add(grid_tile(plan, row, column, 0), std::uint64_t{blocks} * plan.inner_block * width);
+        for (std::uint32_t copy = 0; copy < plan.weight_copies; ++copy) {
+            const Interval group = copy_rows(plan, copy);
+            for_each_panel(plan, column, [&](std::uint32_t, std::uint32_t, std::uint32_t shard) {
+                for (std::uint32_t block = 0; block < blocks; ++block) {
+                    bytes[owner_tile(plan, column, group, slab_of(plan, blocks, block), shard)] += plan.inner_block * plan.output_block * plan.elem_bytes;
+                }
+            });
         }
+    }
+}
+
+void add_parallel_weights(const GemmPlan& plan, std::vector<std::uint32_t>& bytes) {
+    for (std::uint32_t column = 0; column < plan.columns; ++column) {
+        const Interval run = dealt_interval(plan.n, column_grain(plan), plan.columns, column);
+        const Interval whole{run.begin, run.begin + ceil_divide(run.length(), column_grain(plan)) * column_grain(plan)};
+        for (std::uint32_t part = 0; part < plan.inner; ++part) {
+            for (std::uint32_t copy = 0; copy < plan.weight_copies; ++copy) {
+                for (std::uint32_t slab = 0; slab < plan.weight_slabs; ++slab) {
+                    const std::uint32_t owner = grid_tile(plan, owner_row(plan, copy_rows(plan, copy), slab, 0), column, part);
+                    bytes[owner] += static_cast<std::uint32_t>(slab_elems(plan, part, whole, slab) * plan.elem_bytes);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> weight_bytes(const GemmPlan& plan, std::uint32_t tile_count) {
+    std::vector<std::uint32_t> bytes(tile_count, 0);
+    switch (plan.distribution) {
+        case Distribution::OutputStationary: add_stationary_weights(plan, bytes); break;
+        case Distribution::PanelReduction: add_panel_weights(plan, bytes); break;
+        default: add_parallel_weights(plan, bytes); break;
     }
     return bytes;
 }
 
-std::uint32_t gemm_phase_count(const GemmPlan& plan) {
-    if (plan.distribution == Distribution::OutputStationary) {
-        return plan.weight_slabs > 1 ? ceil_divide(plan.k, plan.inner_block) : 0;
+std::uint32_t reduction_epochs(const GemmPlan& plan) {
+    return plan.inner == 1 ? 0 : ceil_divide(plan.inner - 1, plan.fan_in - 1);
+}
+
+ReductionShare reduction_share(const GemmPlan& plan) {
+    ReductionShare share;
+    if (plan.inner == 1) return share;
+    const TileLayout result = output_layout(plan, TileMemory::Standard);
+    share.part_elems = shard_bytes(result, {plan.m, plan.n}) / plan.elem_bytes;
+    const bool whole = plan.split_rows > 1 ? nested(plan.m, row_grain(plan), plan.rows, plan.split_rows)
+                                           : nested(plan.n, column_grain(plan), plan.columns, plan.split_columns);
+    const std::uint32_t foreign = whole ? 0 : 1;
+    share.partials = plan.inner - 1 + foreign;
+    share.at_a_time = std::min(plan.inner, plan.fan_in) - 1 + foreign;
+    return share;
+}
+
+std::uint32_t result_columns(const GemmPlan& plan) {
+    const TileLayout layout = output_layout(plan, TileMemory::Interleaved);
+    return ceil_divide(ceil_divide(plan.n, layout.column_grain), layout.column_parts) * layout.column_grain;
+}
+
+bool splits_along_order(const GemmPlan& plan) {
+    if (plan.distribution != Distribution::ParallelReduction) return plan.split_rows == 1 && plan.split_columns == 1;
+    const bool by_rows = plan.order == GridOrder::ColumnsFast;
+    return by_rows ? plan.split_rows == plan.inner && plan.split_columns == 1 : plan.split_columns == plan.inner && plan.split_rows == 1;
+}
+
+bool is_legal(const GemmPlan& plan) {
+    for (const std::uint32_t extent : {plan.m, plan.n, plan.k, plan.rows, plan.columns, plan.inner, plan.inner_block, plan.output_block, plan.weight_slabs,
+                                       plan.weight_columns, plan.weight_copies, plan.staged_panels}) {
+        if (extent == 0) return false;
     }
+    const std::uint32_t grains = ceil_divide(plan.m, row_grain(plan));
+    if (plan.fan_in < 2 || plan.rows > grains || plan.columns > plan.n || plan.inner > plan.k || plan.weight_copies > plan.rows) return false;
+    if ((plan.elem_bytes != 2 && plan.elem_bytes != 4) || (plan.elem_bytes == 4 && plan.interleaved_weights) || !splits_along_order(plan)) return false;
+    const std::uint32_t blocks = ceil_divide(plan.k, plan.inner_block);
+    const bool resident = plan.weight_copies == plan.rows && plan.weight_slabs == 1 && plan.weight_columns == 1;
+    switch (plan.distribution) {
+        case Distribution::OutputStationary:
+            return plan.inner == 1 && !plan.swapped && (resident || (plan.weight_copies < plan.rows && plan.weight_slabs <= blocks));
+        case Distribution::PanelReduction:
+            return plan.columns == 1 && !plan.swapped && plan.k % (std::uint64_t{plan.inner} * plan.inner_block) == 0 && plan.n % plan.output_block == 0 &&
+                   plan.weight_copies == 1 && plan.weight_slabs == blocks;
+        case Distribution::ParallelReduction:
+            return plan.weight_columns == 1 && plan.owner_order == plan.order && (resident || plan.weight_copies < plan.rows) &&
+                   dealt_interval(plan.k, plan.amp_columns, plan.inner, plan.inner - 1).length() != 0;
+        default: return false;
+    }
+}
+
+std::uint32_t gemm_phase_count(const GemmPlan& plan) {
+    if (plan.distribution == Distribution::OutputStationary) return plan.moves_weights() ? ceil_divide(plan.k, plan.inner_block) : 0;
     if (plan.distribution == Distribution::PanelReduction) {
         std::uint32_t steps = 0;
         for (std::uint32_t left = plan.inner; left > 1; left = ceil_divide(left, plan.fan_in)) ++steps;
         return ceil_divide(ceil_divide(plan.n, plan.output_block), plan.staged_panels) * (1 + steps);
     }
-    return (plan.weight_slabs > 1 && plan.rows > 1 ? 1U : 0U) + (plan.inner > 1 ? 1U : 0U);
+    return (plan.moves_weights() ? 1U : 0U) + reduction_epochs(plan);
 }
 
 TileLayout left_layout(const GemmPlan& plan) {

@@ -38,9 +38,11 @@ struct GemmPlan {
     GridOrder owner_order = GridOrder::ColumnsFast;   ///< of the tiles that store the weights; equal to `order` unless a plan says otherwise
     std::uint32_t inner_block = 64;
     std::uint32_t output_block = 64;
-    std::uint32_t weight_slabs = 1;      ///< K shards of the stored weights; 1: resident on every row group, nothing is streamed
+    std::uint32_t weight_slabs = 1;      ///< K shards of the stored weights of a column partition
+    std::uint32_t weight_columns = 1;    ///< column shards of each of them; ParallelReduction: 1
+    std::uint32_t weight_copies = 1;     ///< row groups that store all shards among their rows; `rows`: resident on every tile; PanelReduction: 1
     std::uint32_t staged_panels = 1;     ///< PanelReduction: output panels per weight phase
-    std::uint32_t fan_in = 2;            ///< PanelReduction: partials joined per reduction step
+    std::uint32_t fan_in = 2;            ///< partials joined per reduction step; ParallelReduction: `inner` joins all in one phase
     std::uint32_t split_rows = 1;        ///< ParallelReduction: the result's rows (columns-fast), or its columns (other orders), are
     std::uint32_t split_columns = 1;     ///< divided over the `inner` partners; the one that is split equals `inner`
     std::uint32_t amp_columns = 16;      ///< columns of a micro-block
@@ -50,6 +52,8 @@ struct GemmPlan {
     bool operator==(const GemmPlan&) const = default;
 
     [[nodiscard]] std::uint32_t tiles() const { return rows * columns * inner; }
+    /// Some tile uses weights that it does not store.
+    [[nodiscard]] bool moves_weights() const { return distribution == Distribution::PanelReduction || weight_copies < rows; }
 };
 
 /// The GEMM plan that a row of a .tasks stands for; `input`: the layout that it wants its activations in.
@@ -78,7 +82,7 @@ struct PlannedPhase {
 
 /// The exchange phases of a plan in order, without operand conversions: weight panels of each K block (OutputStationary),
 /// weight panels of each panel group followed by its reduction steps (PanelReduction), one weight phase where weights are
-/// stored once and one reduction phase (ParallelReduction). `limit`: words of one transfer.
+/// stored in shards and then the reduction phases (ParallelReduction). `limit`: words of one transfer.
 [[nodiscard]] std::vector<PlannedPhase> gemm_phases(const GemmPlan& plan, std::uint32_t limit);
 
 /// The distinct phases of a plan and how often each occurs (owners differ between occurrences, shapes do not).
@@ -99,6 +103,27 @@ struct RepeatedPhase {
 /// Layouts of the left operand and of the result; `memory`: class of the result.
 [[nodiscard]] TileLayout left_layout(const GemmPlan& plan);
 [[nodiscard]] TileLayout output_layout(const GemmPlan& plan, TileMemory memory);
+
+/// How the partial sums of a ParallelReduction come together on the fullest tile.
+struct ReductionShare {
+    std::uint64_t part_elems = 0;       ///< of the largest part of the result
+    std::uint32_t partials = 0;         ///< received parts of that size at most: inner - 1, or one more where parts straddle two blocks
+    std::uint32_t at_a_time = 0;        ///< of them in one phase
+};
+[[nodiscard]] ReductionShare reduction_share(const GemmPlan& plan);
+/// Phases of the reduction: fan_in - 1 partners at a time.
+[[nodiscard]] std::uint32_t reduction_epochs(const GemmPlan& plan);
+
+/// Columns of the result's largest part: what a tile holds of the bias.
+[[nodiscard]] std::uint32_t result_columns(const GemmPlan& plan);
+
+/// Whether the result's division over the partners is one that the grid order numbers without holes: rows in columns-fast grids,
+/// columns in the others.
+[[nodiscard]] bool splits_along_order(const GemmPlan& plan);
+
+/// Whether the plan can be carried out: nothing empty, blocks that fit the sizes, stored weights that every row group has, a result that is
+/// split along the order. Says nothing of memory or of the number of tiles.
+[[nodiscard]] bool is_legal(const GemmPlan& plan);
 
 /// Bytes of stored weights on every tile, 0 .. tile_count - 1.
 [[nodiscard]] std::vector<std::uint32_t> weight_bytes(const GemmPlan& plan, std::uint32_t tile_count);

@@ -35,7 +35,7 @@ void stationary_kernels(const GemmPlan& plan, bool staged, std::vector<KernelUse
     const std::uint32_t width = std::min(plan.output_block, columns_per_tile(plan));
     const std::uint64_t panels = ceil_divide(columns_per_tile(plan), width);
     // Streamed panels arrive in an interleaved buffer whatever class they were stored in.
-    const bool streamed = plan.weight_slabs > 1;
+    const bool streamed = plan.moves_weights();
     GemmCall call = call_of(plan, std::min(plan.inner_block, plan.k), width, plan.interleaved_weights || staged || streamed);
     call.repacked = staged;
     add_products(uses, call, panels, blocks);
@@ -59,9 +59,8 @@ void parallel_kernels(const GemmPlan& plan, bool staged, std::vector<KernelUse>&
     call.swapped = plan.swapped;
     if (plan.swapped) std::swap(call.rows, call.columns);
     add_products(uses, call, 1, 1);
-    const std::uint64_t block = std::uint64_t{call.rows} * call.columns;
-    const bool split = plan.split_rows > 1 || plan.split_columns > 1;
-    add(uses, {KernelUse::Kind::Reduce, {}, (split ? ceil_divide<std::uint64_t>(block, plan.inner) : block) * plan.elem_bytes, plan.inner - 1});
+    // Every element of the result is the sum of `inner` partials, wherever they were computed.
+    add(uses, {KernelUse::Kind::Reduce, {}, reduction_share(plan).part_elems * plan.elem_bytes, plan.inner - 1});
     if (staged) add(uses, {KernelUse::Kind::Stage, {}, std::uint64_t{call.inner} * call.columns * plan.elem_bytes, 1});
 }
 

@@ -1,15 +1,17 @@
 #include "ipu21/kernel_costs.h"
 
 #include "base/checked.h"
+#include "ipu21/operand.h"
 
 namespace weft::ipu21 {
 
-KernelKey gemm_key(const GemmCall& call) {
+KernelKey gemm_key(const Ipu21& machine, const GemmCall& call) {
     KernelKey key;
     key.kind = "gemm";
-    key.category = fmt::format("accumulate=f{0},load={1},mixture={2},mode={3},multiply=f{0},orientation={4},source={5}", 8 * call.elem_bytes,
-                               call.interleaved ? "interleaved" : "standard", call.mixed_rows ? "two" : "one",
-                               call.accumulate ? "accumulate" : "initialise", call.swapped ? "swapped" : "normal", call.repacked ? "repacked" : "direct");
+    key.category = fmt::format("accumulate=f{0},align={6},load={1},mixture={2},mode={3},multiply=f{0},orientation={4},source={5},tail={7}",
+                               8 * call.elem_bytes, call.interleaved ? "interleaved" : "standard", call.mixed_rows ? "two" : "one",
+                               call.accumulate ? "accumulate" : "initialise", call.swapped ? "swapped" : "normal",
+                               call.repacked ? "repacked" : "direct", machine.amp_alignment_bytes, stream_tail_bytes(machine, call.elem_bytes));
     key.dims = {{"columns", call.columns}, {"inner", call.inner}, {"rows", call.rows}};
     return key;
 }
@@ -75,7 +77,7 @@ KernelCost KernelCosts::look_up(const KernelKey& key, std::uint64_t analytical) 
     return {analytical, CostSource::Analytical, table_->family_error_ppm(key)};
 }
 
-KernelCost KernelCosts::gemm(const GemmCall& call) const { return look_up(gemm_key(call), analytical_gemm(call).total()); }
+KernelCost KernelCosts::gemm(const GemmCall& call) const { return look_up(gemm_key(machine_, call), analytical_gemm(call).total()); }
 
 KernelCost KernelCosts::stage(std::uint64_t bytes) const {
     return look_up(amount_key("stage", "bytes", bytes), ceil_divide<std::uint64_t>(bytes, machine_.stage_bytes_per_cycle));

@@ -67,8 +67,8 @@ private:
     const KernelTable* table_;
 };
 
-/// The key under which a GEMM call is measured.
-[[nodiscard]] KernelKey gemm_key(const GemmCall& call);
+/// The key under which a GEMM call is measured: with the alignment of its operands and the tail that is read past the streamed one.
+[[nodiscard]] KernelKey gemm_key(const Ipu21& machine, const GemmCall& call);
 /// The key of a kernel that depends on one amount only.
 [[nodiscard]] KernelKey amount_key(std::string_view kind, std::string_view dimension, std::uint64_t amount);
 

@@ -210,7 +210,8 @@ ConversionCost estimate_conversion(const Target& target, MatrixShape shape, cons
         const auto cycles = [&](const Load& load) { return (load.words + elems_per_word - 1) / elems_per_word + load.transfers * overhead; };
         const std::uint64_t busy = exclusive ? in_weight * cycles(in) + cycles(out) : std::max(cycles(in), cycles(out));
         cost.exchange_cycles = std::max(cost.exchange_cycles, busy);
-        most_transfers = std::max(most_transfers, in.transfers + out.transfers);
+        const std::uint64_t cut = (in.words + out.words) / elems_per_word / machine.max_transfer_words;   // transfers more where spans are cut
+        most_transfers = std::max(most_transfers, in.transfers + out.transfers + cut);
         moves = moves || in.words != 0;
     }
     if (!moves) {

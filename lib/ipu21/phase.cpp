@@ -136,7 +136,7 @@ std::vector<std::uint8_t> dedicated_transfers(const Phase& phase, std::uint32_t 
 std::vector<std::uint8_t> paired_transfers(const Target& target, const Topology& topology, const Phase& phase) {
     std::vector<std::uint8_t> result(phase.transfers.size(), 0);
     if (!phase.placed()) return result;
-    constexpr std::uint32_t alignment = 8;
+    const std::uint32_t alignment = target.ipu21.paired_alignment_bytes;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;   // receiver, address
     for (std::size_t row = 0; row < phase.transfers.size(); ++row) {
         const Transfer& transfer = phase.transfers[row];

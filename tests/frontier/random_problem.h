@@ -41,8 +41,8 @@ struct RandomProblem {
                 plan.output_format = random.below(formats);
                 plan.cycles = 10 + random.below(100);
                 plan.row_bytes = random.below(5);
-                plan.resident = {random.below(30), random.below(30)};
-                plan.temporary = {random.below(40), random.below(40)};
+                plan.resident = with_large({random.below(30), random.below(30)});
+                plan.temporary = with_large({random.below(40), random.below(40)});
                 plan.largest = random.below(50);
                 p.plans.push_back(plan);
             }
@@ -50,9 +50,9 @@ struct RandomProblem {
         }
         for (std::uint32_t v = 0; v < p.value_producer.size(); ++v) {
             for (std::uint32_t f = 0; f < formats; ++f) {
-                sizes[{v, f}] = {random.below(50), random.below(50)};
+                sizes[{v, f}] = with_large({random.below(50), random.below(50)});
                 for (std::uint32_t g = 0; g < formats; ++g) {
-                    changes[{v, f, g}] = {random.below(60), random.below(3), {random.below(20), random.below(20)}, random.below(40), random.below(10) != 0};
+                    changes[{v, f, g}] = {random.below(60), random.below(3), with_large({random.below(20), random.below(20)}), random.below(40), random.below(10) != 0};
                 }
             }
         }
@@ -64,8 +64,13 @@ struct RandomProblem {
     RandomProblem(const RandomProblem&) = delete;
     RandomProblem& operator=(const RandomProblem&) = delete;
 
+    [[nodiscard]] static MemoryBytes with_large(MemoryBytes bytes) {
+        bytes.large = bytes.first > 25 ? bytes.first : 0;
+        return bytes;
+    }
+
     [[nodiscard]] bool fits(const PlanObjectives& o) const {
-        return o.peak_first + o.resident_first + o.row_bytes <= limit && o.peak_second + o.resident_second <= limit &&
+        return o.peak_large + o.resident_large <= limit - 50 && o.peak_first + o.resident_first + o.row_bytes <= limit && o.peak_second + o.resident_second <= limit &&
                o.peak_both + o.resident_first + o.resident_second <= 2 * limit - 100 && o.largest <= 45;
     }
 };
@@ -91,16 +96,19 @@ private:
                  MemoryBytes temporary) const {
         std::uint64_t a = temporary.first;
         std::uint64_t b = temporary.second;
+        std::uint64_t large = temporary.large;
         const auto add = [&](std::uint32_t value, std::uint32_t format) {
             if (format == any_format) return;
             a += r_.sizes.at({value, format}).first;
             b += r_.sizes.at({value, format}).second;
+            large += r_.sizes.at({value, format}).large;
         };
         for (const auto& [value, format] : formats) add(value, format);
         for (const auto& [value, format] : copies) add(value, format);
         o.peak_first = std::max(o.peak_first, a);
         o.peak_second = std::max(o.peak_second, b);
         o.peak_both = std::max(o.peak_both, a + b);
+        o.peak_large = std::max(o.peak_large, large);
     }
 
     [[nodiscard]] bool needed_after(std::uint32_t value, std::uint32_t op) const {
@@ -150,6 +158,7 @@ private:
         o.largest = std::max(o.largest, plan.largest);
         o.resident_first += plan.resident.first;
         o.resident_second += plan.resident.second;
+        o.resident_large += plan.resident.large;
         keep_or_replace(op, plan, formats, copies, 0, o);
     }
 

@@ -37,8 +37,8 @@ struct Chain {
     [[nodiscard]] std::string name(std::size_t op) const { return std::string(pool_text(tasks.name_pool, tasks.tile_operators[op].name)); }
 };
 
-inline const std::string original_up = "output-stationary 81x18x1 columns-fast owners=columns-fast k64 n128 interleaved slabs=18 panels=1 fan-in=2 split=1x1 direct normal f16";
-inline const std::string original_down = "panel-reduction 81x1x18 columns-fast owners=columns-fast k64 n64 interleaved slabs=72 panels=4 fan-in=3 split=1x1 direct normal f16";
+inline const std::string original_up = "output-stationary 81x18x1 columns-fast owners=columns-fast k64 n128 interleaved weights=18x1x1 panels=1 fan-in=2 split=1x1 direct normal f16";
+inline const std::string original_down = "panel-reduction 81x1x18 columns-fast owners=columns-fast k64 n64 interleaved weights=72x1x1 panels=4 fan-in=3 split=1x1 direct normal f16";
 
 /// The same plan on a rows-fast grid with the columns-fast owners of the weights.
 inline std::string rows_fast(std::string key) {

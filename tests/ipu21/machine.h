@@ -58,6 +58,12 @@ inline TargetColumns c600(ExchangeDiscipline discipline = ExchangeDiscipline::Ex
     m.pack_start_cycles = 4096;
     m.softmax_cycles_per_elem = 12;
     m.norm_cycles_per_elem = 4;
+    m.amp_alignment_bytes = 32;
+    m.operand_alignment_bytes = 8;
+    m.row_alignment_bytes = 4;
+    m.paired_alignment_bytes = 8;
+    m.stream_tail_f16_bytes = 16;
+    m.stream_tail_f32_bytes = 32;
     return target;
 }
 

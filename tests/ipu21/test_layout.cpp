@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "ipu21/gemm_cost.h"
+#include "ipu21/gemm_memory.h"
 #include "ipu21/layout.h"
 #include "machine.h"
 
@@ -145,6 +146,8 @@ TEST_CASE("GEMM grids: operands and result agree on the tile, for every order; r
         if (plan.distribution == Distribution::OutputStationary) plan.inner = 1;
         if (plan.distribution == Distribution::PanelReduction) plan.columns = 1;
         plan.output_block = 16;
+        plan.weight_copies = plan.distribution == Distribution::PanelReduction ? 1 : plan.rows;
+        if (plan.distribution == Distribution::PanelReduction) plan.weight_slabs = plan.k / plan.inner_block;
         plan.order = static_cast<GridOrder>(random.below(plan.distribution == Distribution::ParallelReduction ? 3 : 2));
         if (plan.distribution == Distribution::ParallelReduction) {
             (plan.order == GridOrder::ColumnsFast ? plan.split_rows : plan.split_columns) = plan.inner;
@@ -177,6 +180,130 @@ TEST_CASE("GEMM grids: operands and result agree on the tile, for every order; r
         for (const std::uint32_t bytes : weight_bytes(plan, plan.tiles())) stored += bytes;
         const bool panel = plan.distribution == Distribution::PanelReduction;
         CHECK(stored == std::uint64_t{plan.k} * plan.n * 2 * (panel ? 1 : plan.rows));
+    }
+}
+
+namespace {
+
+/// A random legal plan with some storage of its weights; K, N and their cuts come out even, so that bytes can be counted.
+GemmPlan random_stored_plan(Random& random) {
+    GemmPlan plan;
+    plan.distribution = static_cast<Distribution>(1 + random.below(3));
+    const bool panels = plan.distribution == Distribution::PanelReduction;
+    const bool parallel = plan.distribution == Distribution::ParallelReduction;
+    plan.rows = 1 + random.below(9);
+    plan.columns = panels ? 1 : 1 + random.below(5);
+    plan.inner = plan.distribution == Distribution::OutputStationary ? 1 : 2 + random.below(4);
+    plan.m = plan.rows * (4 + random.below(20));
+    plan.output_block = panels ? 64 : 32;
+    plan.n = plan.output_block * plan.columns * (1 + random.below(4)) * (panels ? plan.inner : 1);
+    plan.k = 64 * plan.inner * (1 + random.below(5));
+    plan.order = plan.owner_order = static_cast<GridOrder>(random.below(parallel ? 3 : 2));
+    if (parallel) {
+        (plan.order == GridOrder::ColumnsFast ? plan.split_rows : plan.split_columns) = plan.inner;
+        plan.fan_in = random.below(2) == 0 ? plan.inner : 2;
+        plan.m = std::max(plan.m, plan.rows * plan.inner);
+    }
+    plan.weight_copies = 1 + random.below(plan.rows);
+    const std::uint32_t blocks = plan.k / plan.inner_block;
+    if (panels) {
+        plan.weight_copies = 1;
+        plan.weight_slabs = blocks;
+        plan.weight_columns = 1 + random.below(3);
+        plan.staged_panels = 1 + random.below(3);
+        plan.fan_in = 2 + random.below(2);
+    } else if (plan.weight_copies < plan.rows) {
+        plan.weight_slabs = 1 + random.below(parallel ? plan.k / plan.inner / 16 : blocks);
+        if (!parallel) plan.weight_columns = 1 + random.below(3);
+    }
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("stored weights: every copy is complete, every tile gets what it does not store, and the estimate covers the fullest tile") {
+    const TargetColumns columns = test::c600();
+    const Target target = view(columns);
+    Random random(14);
+    int moving = 0;
+    for (int round = 0; round < 400; ++round) {
+        const GemmPlan plan = random_stored_plan(random);
+        REQUIRE(is_legal(plan));
+        const std::vector<std::uint32_t> stored = weight_bytes(plan, plan.tiles());
+        std::uint64_t sum = 0;
+        for (const std::uint32_t bytes : stored) sum += bytes;
+        CHECK(sum == std::uint64_t{plan.k} * plan.n * 2 * plan.weight_copies);
+        const GemmMemory memory = gemm_memory(target, plan, false, false);
+        CHECK(*std::ranges::max_element(stored) <= std::max(memory.resident_standard, memory.resident_interleaved));
+        // Bytes of weights that each tile computes with.
+        std::vector<std::uint64_t> used(plan.tiles(), 0);
+        std::vector<std::uint64_t> received(plan.tiles(), 0);
+        const bool panels = plan.distribution == Distribution::PanelReduction;
+        for (std::uint32_t r = 0; r < plan.rows; ++r) {
+            for (std::uint32_t c = 0; c < plan.columns; ++c) {
+                for (std::uint32_t i = 0; i < plan.inner; ++i) {
+                    const std::uint32_t width = panels ? plan.n : dealt_interval(plan.n, column_grain(plan), plan.columns, c).length();
+                    const std::uint32_t depth = dealt_interval(plan.k, plan.amp_columns, plan.inner, i).length();
+                    used[grid_tile(plan, r, c, i)] = std::uint64_t{width} * depth * 2;
+                }
+            }
+        }
+        std::uint32_t phases = 0;
+        for (const PlannedPhase& planned : gemm_phases(plan, target.ipu21.max_transfer_words)) {
+            check_phase(planned.phase, plan.tiles(), target.ipu21.max_transfer_words, "weights");
+            ++phases;
+            if (planned.role != PhaseRole::Weights) continue;
+            for (const Transfer& transfer : planned.phase.transfers) {
+                for (const std::uint32_t tile : planned.phase.receivers_of(transfer)) received[tile] += 4ULL * transfer.words;
+            }
+        }
+        CHECK(phases == gemm_phase_count(plan));
+        for (std::uint32_t tile = 0; tile < plan.tiles(); ++tile) {
+            // Panels that a tile keeps for others it does not use itself.
+            if (panels) CHECK((received[tile] <= used[tile] && received[tile] + stored[tile] >= used[tile]));
+            else CHECK(received[tile] + stored[tile] == used[tile]);
+        }
+        moving += plan.moves_weights() ? 1 : 0;
+    }
+    CHECK(moving > 150);
+}
+
+TEST_CASE("partial sums one by one: the same transfers in more phases, and no phase brings more than there are buffers for") {
+    Random random(15);
+    for (int round = 0; round < 200; ++round) {
+        GemmPlan plan;
+        plan.distribution = Distribution::ParallelReduction;
+        plan.rows = 1 + random.below(7);
+        plan.columns = 1 + random.below(5);
+        plan.inner = 2 + random.below(7);
+        plan.m = plan.rows * plan.inner + random.below(60);
+        plan.n = 16 * (plan.columns * plan.inner + random.below(20));
+        plan.k = 64 * plan.inner;
+        plan.order = plan.owner_order = static_cast<GridOrder>(random.below(3));
+        (plan.order == GridOrder::ColumnsFast ? plan.split_rows : plan.split_columns) = plan.inner;
+        plan.weight_copies = plan.rows;
+        plan.swapped = random.below(2) == 0;
+        if (plan.swapped) plan.m = 16 * (plan.rows * plan.inner + random.below(9));
+        plan.interleaved_weights = random.below(2) == 0;
+        using Words = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>;   // sender, receiver
+        std::map<std::uint32_t, Words> of_fan_in;
+        for (const std::uint32_t fan_in : std::set<std::uint32_t>{2U, 1 + (plan.inner + 1) / 2, std::max(2U, plan.inner)}) {
+            plan.fan_in = fan_in;
+            REQUIRE(is_legal(plan));
+            const ReductionShare share = reduction_share(plan);
+            const auto phases = gemm_phases(plan, 4148);
+            CHECK(phases.size() == reduction_epochs(plan));
+            for (const PlannedPhase& planned : phases) {
+                std::map<std::uint32_t, std::uint64_t> received;
+                for (const Transfer& transfer : planned.phase.transfers) {
+                    const std::uint32_t receiver = planned.phase.receivers_of(transfer)[0];
+                    received[receiver] += transfer.words;
+                    of_fan_in[fan_in][{transfer.source, receiver}] += transfer.words;
+                }
+                for (const auto& [tile, words] : received) CHECK(2 * words <= share.part_elems * share.at_a_time);
+            }
+        }
+        for (const auto& [fan_in, words] : of_fan_in) CHECK(words == of_fan_in.begin()->second);
     }
 }
 
@@ -215,6 +342,8 @@ TEST_CASE("closed forms against the scheduled phases of random plans") {
         } else {
             plan.inner = 2 + random.below(6);
             plan.split_rows = plan.inner;
+            plan.fan_in = plan.inner;
+            plan.weight_copies = plan.rows;
             plan.n = 16 * plan.columns * (1 + random.below(3));
         }
         plan.m = plan.rows * plan.inner * (4 + random.below(40));

@@ -62,5 +62,8 @@ TEST_CASE("missing, unknown and impossible keys") {
     CHECK(resolve_changed("\"workers\": 6", "\"workers\": 6, \"colour\": 1").second == "/array/colour");
     CHECK(resolve_changed("\"placeable_end\": 949168", "\"placeable_end\": 500000").first == ExitStatus::bad_input);
     CHECK(resolve_changed("\"flops_f16\": 128", "\"flops_f16\": 0").first == ExitStatus::bad_input);
+    CHECK(resolve_changed("\"amp_alignment_bytes\": 32", "\"amp_alignment_bytes\": 24").first == ExitStatus::bad_input);
+    CHECK(resolve_changed("\"amp_alignment_bytes\": 32", "\"amp_alignment_bytes\": 24").second.find("/operands/amp_alignment_bytes") != std::string::npos);
+    CHECK(resolve_changed("\"stream_tail_f16_bytes\": 16,", "").first == ExitStatus::bad_input);
     CHECK(resolve_changed("\"row_cycles\": 2", "\"row_cycles\": -1").first == ExitStatus::bad_input);
 }

@@ -118,7 +118,7 @@ constexpr std::array sources{"analytical", "interpolated", "measured"};
 
 void add_operators(test::ValidationTable& table, const std::string& workload, const test::Chain& chain, const TargetColumns& target) {
     const std::vector<PlacedBytes> placed = placed_bytes(view(chain.lowered.program), target.core_count);
-    const std::vector<OperatorMemory> memory = operator_memory(view(chain.tasks), view(chain.schedules[0]));
+    const std::vector<OperatorMemory> memory = operator_memory(view(chain.tasks), view(chain.schedules[0]), view(target));
     for (std::size_t op = 0; op < chain.tasks.tile_operators.size(); ++op) {
         const TileOperator& row = chain.tasks.tile_operators[op];
         const TilePlan& plan = chain.tasks.tile_plans[chain.schedules[0].plan_choice[op]];
@@ -201,13 +201,15 @@ void add_whole(test::ValidationTable& table, const std::string& workload, const 
     record.add();
 }
 
-void check_chain(const test::Chain& chain) {
+void check_chain(const test::Chain& chain, const TargetColumns& target) {
     REQUIRE(!chain.lowered.failure);
     const TileEstimate& estimate = chain.schedules[0].tile_estimate[0];
     // The planner's peaks, from another walk over its choice.
-    const std::vector<OperatorMemory> memory = operator_memory(view(chain.tasks), view(chain.schedules[0]));
+    const std::vector<OperatorMemory> memory = operator_memory(view(chain.tasks), view(chain.schedules[0]), view(target));
     CHECK(std::ranges::max_element(memory, {}, &OperatorMemory::standard)->standard == estimate.standard_bytes);
     CHECK(std::ranges::max_element(memory, {}, &OperatorMemory::interleaved)->interleaved == estimate.interleaved_bytes);
+    // What was scheduled for the estimate is what is scheduled in the end.
+    CHECK(std::abs(static_cast<double>(estimate.cycles) / static_cast<double>(chain.timing.latency_cycles) - 1) < 0.005);
     // Sums are the latency.
     std::uint64_t total = 0;
     for (const TileOperatorTiming& t : chain.timing.tile_operators) total += final_total(t);
@@ -227,7 +229,7 @@ TEST_CASE("the validation table holds; what moved is named") {
         const test::Chain chain(workload.graph, target, workload.options);
         const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
         times += fmt::format("{}\t{:.0f}\n", workload.name, spent.count());
-        check_chain(chain);
+        check_chain(chain, target);
         add_operators(now, workload.name, chain, target);
         add_whole(now, workload.name, chain, target, measured);
     }

@@ -73,10 +73,12 @@ KernelKey key_of(const nlohmann::json& json, const std::string& place, const std
     if (dimensions == nullptr) return key;
     if (!dimensions->is_object()) bad_input("{}: {}/dimensions must be an object", file, place);
     for (const auto& [name, value] : dimensions->items()) {   // sorted by name
-        if (value.is_number_unsigned() && value.get<std::uint64_t>() < cycle_limit) {
+        // Conditions of access are told apart, not interpolated between, also where they are written as numbers.
+        const bool condition = name == "align" || name == "tail";
+        if (!condition && value.is_number_unsigned() && value.get<std::uint64_t>() < cycle_limit) {
             key.dims.emplace_back(name, value.get<std::uint64_t>());
-        } else if (value.is_string() || value.is_boolean()) {
-            const std::string text = value.is_string() ? value.get<std::string>() : value.get<bool>() ? "true" : "false";
+        } else if (value.is_string() || value.is_boolean() || (condition && value.is_number_unsigned())) {
+            const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
             if (text.find_first_of(",=") != std::string::npos || name.find_first_of(",=") != std::string::npos) {
                 bad_input("{}: {}/dimensions/{}: ',' and '=' separate categories", file, place, name);
             }

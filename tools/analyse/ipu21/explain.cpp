@@ -7,6 +7,7 @@
 #include "ipu21/exchange_counters.h"
 #include "ipu21/gemm_cost.h"
 #include "ipu21/gemm_kernels.h"
+#include "ipu21/row_exchange.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -88,7 +89,7 @@ private:
         const TileLayout& input = tasks_.tile_layouts[tasks_.plan_layouts[plan.first_layout]];
         const GemmPlan gemm = gemm_plan(row, plan, input, target_.ipu21.amp_columns);
         add_gemm_local(row, plan, gemm);
-        add_gemm_exchange(op, plan, gemm);
+        add_exchange(op, plan);
         add_launches(plan);
     }
 
@@ -136,30 +137,31 @@ private:
     }
 
     /// Phases by what they move; what the plan was charged beyond its schedules stands apart.
-    void add_gemm_exchange(std::uint32_t op, const TilePlan& plan, const GemmPlan& gemm) {
+    void add_exchange(std::uint32_t op, const TilePlan& plan) {
         const std::uint64_t charged = exchange_of(op, plan);
         if (charged == 0) return;
+        const std::vector<PlannedPhase> phases = operator_phases(tasks_, op, plan, target_);
         std::uint64_t scheduled = 0;
-        for (const PhaseRole role : {PhaseRole::LeftOperand, PhaseRole::Weights, PhaseRole::Reduction}) {
+        for (const PhaseRole role : {PhaseRole::Weights, PhaseRole::Reduction, PhaseRole::Attention}) {
             std::uint64_t cycles = 0;
-            std::uint64_t phases = 0;
+            std::uint64_t count = 0;
             std::string text;
-            for (const RepeatedPhase& repeated : representative_phases(gemm, target_.ipu21.max_transfer_words)) {
-                if (repeated.planned.role != role) continue;
-                cycles += schedule_phase(target_, topology_, repeated.planned.phase).cycles * repeated.count;
-                phases += repeated.count;
-                if (text.empty()) text = phase_text(repeated.planned.phase);
+            for (const PlannedPhase& planned : phases) {
+                if (planned.role != role) continue;
+                cycles += schedule_phase(target_, topology_, planned.phase).cycles;
+                ++count;
+                if (text.empty()) text = phase_text(planned.phase);
             }
-            if (phases == 0) continue;
+            if (count == 0) continue;
             scheduled += cycles;
-            add(CostComponent::Exchange, to_text(role), to_signed(cycles), fmt::format("{} phases, the first: {}", phases, text));
+            add(CostComponent::Exchange, to_text(role), to_signed(cycles), fmt::format("{} phases, the first: {}", count, text));
         }
         add(CostComponent::Exchange, "estimated less scheduled", to_signed(charged) - to_signed(scheduled), "closed form, not scheduled");
     }
 
     void add_other(std::uint32_t op, const TilePlan& plan) {
         add(CostComponent::Local, "kernel", to_signed(plan.local_cycles), fmt::format("on {} tiles", plan.tiles));
-        add(CostComponent::Exchange, "rows and rounds", to_signed(exchange_of(op, plan)), fmt::format("{} phases", plan.phases));
+        add_exchange(op, plan);
         add(CostComponent::Staging, "copies", to_signed(plan.staging_cycles), "");
         add_launches(plan);
     }

@@ -17,31 +17,61 @@ public:
         : program_(program), allocations_(allocations), base_(program.buffers.size()), tiles_(tiles) {}
 
     void assign(std::size_t phase_id, Phase& phase) {
-        std::vector<Cursor> read(tiles_);
-        std::vector<Cursor> written(tiles_);
+        std::vector<Filled> read(tiles_);
         for (const Transfer& transfer : phase.transfers) {
-            const std::uint32_t bytes = transfer.words * word_bytes;
-            phase.source_address.push_back(next(program_.phase_source[phase_id], transfer.source, bytes, read));
+            phase.source_address.push_back(next(program_.phase_source[phase_id], transfer.source, transfer.words * word_bytes, read));
         }
-        // Pieces of one cut transfer share their receiver rows, so every transfer gets rows of its own.
+        const std::vector<std::vector<Piece>> pieces = received_pieces(phase);
+        // Pieces of one cut transfer share their receiver rows; from here on every transfer has rows of its own.
         std::vector<std::uint32_t> receivers;
         for (Transfer& transfer : phase.transfers) {
-            const auto first = static_cast<std::uint32_t>(receivers.size());
-            const std::uint32_t bytes = transfer.words * word_bytes;
-            for (const std::uint32_t tile : phase.receivers_of(transfer)) {
-                receivers.push_back(tile);
-                phase.receiver_address.push_back(next(program_.phase_sink[phase_id], tile, bytes, written));
-            }
-            transfer.first_receiver = first;
+            const auto of_transfer = phase.receivers_of(transfer);
+            transfer.first_receiver = static_cast<std::uint32_t>(receivers.size());
+            receivers.insert(receivers.end(), of_transfer.begin(), of_transfer.end());
         }
         phase.receivers = std::move(receivers);
+        phase.receiver_address.resize(phase.receivers.size());
+        std::vector<Filled> written(tiles_);
+        for (std::uint32_t tile = 0; tile < tiles_; ++tile) {
+            for (const Piece& piece : pieces[tile]) {
+                std::uint32_t address = next(program_.phase_sink[phase_id], tile, piece.bytes, written);
+                for (std::uint32_t row = piece.first; row < piece.first + piece.count; ++row) {
+                    phase.receiver_address[phase.transfers[row].first_receiver + piece.slot] = address;
+                    address += phase.transfers[row].words * word_bytes;
+                }
+            }
+        }
     }
 
 private:
-    struct Cursor {
-        std::uint32_t buffer = 0;
-        std::uint32_t offset = 0;
+    /// What one tile receives in one piece: transfers first .. first + count - 1, into which it was cut; the tile is their receiver number `slot`.
+    struct Piece {
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+        std::uint32_t slot = 0;
+        std::uint32_t bytes = 0;
     };
+
+    /// Per tile, larger pieces first: parts of a result that straddle two blocks then fill one another's gaps.
+    [[nodiscard]] std::vector<std::vector<Piece>> received_pieces(const Phase& phase) const {
+        std::vector<std::vector<Piece>> pieces(tiles_);
+        for (std::uint32_t row = 0; row < phase.transfers.size();) {
+            const Transfer& transfer = phase.transfers[row];
+            Piece piece{row, 0, 0, 0};
+            while (row < phase.transfers.size() && phase.transfers[row].first_receiver == transfer.first_receiver) {
+                piece.bytes += phase.transfers[row++].words * word_bytes;
+                ++piece.count;
+            }
+            for (const std::uint32_t tile : phase.receivers_of(transfer)) {
+                pieces[tile].push_back(piece);
+                ++piece.slot;
+            }
+        }
+        for (std::vector<Piece>& of_tile : pieces) std::ranges::stable_sort(of_tile, std::ranges::greater{}, &Piece::bytes);
+        return pieces;
+    }
+
+    using Filled = std::vector<std::uint32_t>;   // bytes in use of each buffer of a run; empty: of none
     struct Place {
         std::uint32_t address = 0;
         std::uint32_t bytes = 0;
@@ -59,18 +89,21 @@ private:
         return of_buffer;
     }
 
-    /// Where the next piece of a phase stands in a tile: after the one before, in the next buffer of the run where that is full;
-    /// a run that is full is used again from its begin (it holds a panel at a time).
-    std::uint32_t next(BufferRun run, std::uint32_t tile, std::uint32_t bytes, std::vector<Cursor>& cursors) {
-        Cursor& cursor = cursors[tile];
-        for (std::uint32_t tried = 0; tried < run.count; ++tried) {
-            const Place place = places(run.first + cursor.buffer)[tile];
-            if (cursor.offset + bytes <= place.bytes) break;
-            cursor = {(cursor.buffer + 1) % run.count, 0};
-        }
+    /// Where the next piece of a phase stands in a tile: in the first buffer of the run that has room. A run that is full is used again from
+    /// its begin (it holds a panel at a time).
+    std::uint32_t next(BufferRun run, std::uint32_t tile, std::uint32_t bytes, std::vector<Filled>& tiles) {
         if (run.empty()) return 0;
-        const std::uint32_t address = places(run.first + cursor.buffer)[tile].address + cursor.offset;
-        cursor.offset += bytes;
+        Filled& filled = tiles[tile];
+        filled.resize(run.count, 0);
+        const auto room = [&](std::uint32_t i) { return filled[i] + bytes <= places(run.first + i)[tile].bytes; };
+        std::uint32_t at = 0;
+        while (at < run.count && !room(at)) ++at;
+        if (at == run.count) {
+            std::ranges::fill(filled, 0U);
+            at = 0;
+        }
+        const std::uint32_t address = places(run.first + at)[tile].address + filled[at];
+        filled[at] += bytes;
         return address;
     }
 

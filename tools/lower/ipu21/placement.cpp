@@ -6,15 +6,15 @@
 
 #include "arena/arena.h"
 #include "base/checked.h"
+#include "ipu21/gemm_memory.h"
+#include "ipu21/operand.h"
 
 namespace weft::ipu21 {
 namespace {
 
-constexpr std::uint32_t alignment_bytes = 32;   // of every kernel operand that the matrix unit streams
-constexpr std::uint32_t left_tail_bytes = 16;   // read past the end of a left operand
 constexpr std::uint32_t word_bytes = 4;
 
-std::uint32_t shard_on(const Tasks& tasks, const TileBuffer& buffer, std::uint32_t tile) {
+std::uint32_t shard_on(const Tasks& tasks, const Ipu21& machine, const TileBuffer& buffer, std::uint32_t tile) {
     const TileLayout& layout = tasks.tile_layouts[buffer.layout];
     const LayoutPart part = part_on(layout, tile);
     if (!part.held) return 0;
@@ -23,13 +23,32 @@ std::uint32_t shard_on(const Tasks& tasks, const TileBuffer& buffer, std::uint32
     const std::uint64_t rows = std::uint64_t{ceil_divide(rows_of(layout, shape, part.row).length(), layout.row_grain)} * layout.row_grain;
     const std::uint64_t columns = std::uint64_t{ceil_divide(columns_of(layout, shape, part.column).length(), layout.column_grain)} * layout.column_grain;
     if (rows * columns == 0) return 0;
-    return narrow<std::uint32_t>(rows * columns * layout.elem_bytes + left_tail_bytes);
+    return narrow<std::uint32_t>(rows * columns * layout.elem_bytes + tail_bytes(machine, layout));
 }
 
-/// Class of a GEMM's stored weights: a swapped plan streams them from standard memory.
-std::uint32_t weights_memory(const Tasks& tasks, const TilePlan& plan) {
-    const bool swapped = tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]].order == static_cast<std::uint32_t>(TileOrder::AmpTransposedRight);
-    return swapped ? 0 : plan.interleaved_weights;
+std::uint32_t alignment_bytes(const Tasks& tasks, const Ipu21& machine, const TileBuffer& buffer) {
+    switch (static_cast<TileBufferKind>(buffer.kind)) {
+        case TileBufferKind::Value:
+        case TileBufferKind::Copy: return alignment_of(machine, tasks.tile_layouts[buffer.layout]);
+        case TileBufferKind::ExchangeRows: return machine.row_alignment_bytes;
+        case TileBufferKind::Weights: {
+            const bool gemm = static_cast<TileOperatorKind>(tasks.tile_operators[buffer.operator_index].kind) == TileOperatorKind::Gemm;
+            return gemm ? machine.amp_alignment_bytes : machine.operand_alignment_bytes;
+        }
+        case TileBufferKind::Temporary: break;
+    }
+    return machine.amp_alignment_bytes;
+}
+
+/// Stored weights and bias of a GEMM on every tile.
+void gemm_weight_bytes(const TileOperator& op, const GemmPlan& plan, const Target& target, std::uint32_t memory, std::span<std::uint32_t> bytes) {
+    if (memory == static_cast<std::uint32_t>(weights_memory(plan))) {
+        std::ranges::copy(weight_bytes(plan, target.core_count), bytes.begin());
+        for (std::uint32_t& tile : bytes) tile += tile == 0 ? 0 : weights_tail_bytes(target.ipu21, plan);
+    }
+    if (memory != 0 || op.constant_elems == 0) return;
+    const std::uint32_t bias = result_columns(plan) * plan.elem_bytes;
+    for (std::uint32_t tile = 0; tile < plan.tiles(); ++tile) bytes[tile] += bias;
 }
 
 void exchange_row_bytes(const Target& target, const StepProgram& program, std::span<std::uint32_t> bytes) {
@@ -143,7 +162,7 @@ std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& sche
         const std::span<std::uint32_t> of_buffer = std::span(bytes).subspan(row * tiles, tiles);
         const auto kind = static_cast<TileBufferKind>(buffer.kind);
         if (kind == TileBufferKind::Value || kind == TileBufferKind::Copy) {
-            for (std::uint32_t tile = 0; tile < tiles; ++tile) of_buffer[tile] = shard_on(tasks, buffer, tile);
+            for (std::uint32_t tile = 0; tile < tiles; ++tile) of_buffer[tile] = shard_on(tasks, target.ipu21, buffer, tile);
             continue;
         }
         if (kind == TileBufferKind::ExchangeRows) {
@@ -154,19 +173,10 @@ std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& sche
         const TilePlan& plan = tasks.tile_plans[schedule.plan_choice[buffer.operator_index]];
         const std::uint32_t used = std::min<std::uint32_t>(plan.tiles, target.core_count);
         if (kind == TileBufferKind::Temporary) {
-            const std::uint32_t bytes_together = buffer.memory == 0 ? plan.temporary_standard : plan.temporary_interleaved;
-            const auto same = [&](const TileBuffer& other) {
-                return other.kind == buffer.kind && other.operator_index == buffer.operator_index && other.memory == buffer.memory;
-            };
-            const auto pieces = static_cast<std::uint32_t>(std::ranges::count_if(program.buffers, same));
-            std::fill_n(of_buffer.begin(), used, ceil_divide(bytes_together, pieces));
-        } else if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm && buffer.memory == weights_memory(tasks, plan)) {
+            std::fill_n(of_buffer.begin(), used, narrow<std::uint32_t>(program.temporary_bytes[row]));
+        } else if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm) {
             const TileLayout& input = tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]];
-            const auto weights = weight_bytes(gemm_plan(op, plan, input, target.ipu21.amp_columns), target.core_count);
-            std::ranges::copy(weights, of_buffer.begin());
-            if (buffer.memory == 0 && op.constant_elems != 0) {   // the bias stands behind them
-                for (std::uint32_t tile = 0; tile < used; ++tile) of_buffer[tile] += ceil_divide(op.n, plan.columns) * input.elem_bytes;
-            }
+            gemm_weight_bytes(op, gemm_plan(op, plan, input, target.ipu21.amp_columns), target, buffer.memory, of_buffer);
         } else {
             std::fill_n(of_buffer.begin(), used, plan.resident_standard);
         }
@@ -186,7 +196,7 @@ std::optional<PlacementFailure> place_buffers(const Tasks& tasks, const Schedule
             const std::uint32_t size = bytes[row * tiles + tile];
             if (size == 0) continue;
             const TileBuffer& buffer = program.buffers[row];
-            requests.of_class[buffer.memory].push_back({size, alignment_bytes, buffer.first_step, buffer.last_step});
+            requests.of_class[buffer.memory].push_back({size, alignment_bytes(tasks, target.ipu21, buffer), buffer.first_step, buffer.last_step});
             buffers[buffer.memory].push_back(row);
         }
         auto at = known.find(requests);

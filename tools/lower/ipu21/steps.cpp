@@ -4,6 +4,9 @@
 
 #include "base/checked.h"
 #include "ipu21/check_choice.h"
+#include "ipu21/gemm_memory.h"
+#include "ipu21/operand.h"
+#include "ipu21/row_exchange.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -42,6 +45,7 @@ private:
         buffer.first_step = now();
         buffer.last_step = now();
         result_.buffers.push_back(buffer);
+        result_.temporary_bytes.push_back(0);
         return static_cast<std::uint32_t>(result_.buffers.size() - 1);
     }
 
@@ -140,38 +144,58 @@ private:
         const std::uint32_t output_layout = plan.output_layout;
         const std::uint32_t output = add_buffer(TileBufferKind::Value, tasks_.tile_layouts[output_layout].memory, op.output, op_id, output_layout);
         const BufferRun weights = add_resident(op_id, plan);
-        const BufferRun standard = add_temporaries(op_id, plan.temporary_standard, 0, standard_pieces(plan));
-        const BufferRun interleaved = add_temporaries(op_id, plan.temporary_interleaved, 1, 1);
-        if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm) {
-            gemm_steps(op_id, op, plan, {output, 1}, weights, standard, interleaved);
+        const bool gemm = static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm;
+        const GemmRuns runs = gemm ? add_gemm_temporaries(op_id, op, plan) : GemmRuns{};
+        const BufferRun standard = add_temporaries(op_id, plan.temporary_standard - std::min(plan.temporary_standard, runs.standard_bytes), 0);
+        const BufferRun interleaved = add_temporaries(op_id, plan.temporary_interleaved - std::min(plan.temporary_interleaved, runs.interleaved_bytes), 1);
+        if (gemm) {
+            gemm_steps(op_id, op, plan, weights, runs);
         } else if (static_cast<Distribution>(plan.distribution) == Distribution::AttentionGrid && plan.phases != 0) {
-            attention_steps(op_id, op, plan, operand, standard);
+            attention_steps(op_id, plan, operand, standard);
         } else if (static_cast<Distribution>(plan.distribution) == Distribution::RowExchange) {
-            row_steps(op_id, op, plan, {operand[0], 1}, standard);
+            row_steps(op_id, plan, {operand[0], 1}, standard);
         } else {
             add_step(TileStepKind::Kernel, op_id, 0, plan.calls, plan.local_cycles);
             if (plan.staging_cycles != 0) add_step(TileStepKind::Staging, op_id, 0, 0, plan.staging_cycles);
         }
         touch(output);
-        for (const BufferRun& run : {standard, interleaved}) {
+        for (const BufferRun& run : {standard, interleaved, runs.panel, runs.partial, runs.received}) {
             for (std::uint32_t i = 0; i < run.count; ++i) touch(run.first + i);
         }
         buffer_of_[op.output] = output;
         layout_of_[op.output] = output_layout;
     }
 
-    /// Received partials need not lie together: one buffer per sender.
-    [[nodiscard]] static std::uint32_t standard_pieces(const TilePlan& plan) {
-        const auto distribution = static_cast<Distribution>(plan.distribution);
-        if (distribution == Distribution::ParallelReduction) return std::max(1U, plan.inner - 1);
-        if (distribution == Distribution::PanelReduction) return plan.staged_panels * (plan.fan_in - 1);
-        return 1;
+    /// Buffers of a GEMM's phases, and the bytes of its plan that they account for.
+    struct GemmRuns {
+        BufferRun panel;
+        BufferRun partial;
+        BufferRun received;   // they need not lie together: one buffer per partial
+        std::uint32_t standard_bytes = 0;
+        std::uint32_t interleaved_bytes = 0;
+    };
+
+    GemmRuns add_gemm_temporaries(std::uint32_t op_id, const TileOperator& op, const TilePlan& row) {
+        const GemmPlan plan = gemm_plan(op, row, tasks_.tile_layouts[tasks_.plan_layouts[row.first_layout]], target_.ipu21.amp_columns);
+        GemmRuns runs;
+        for (const GemmBuffer& buffer : gemm_buffers(target_.ipu21, plan, row.staged_weights != 0)) {
+            const bool standard = buffer.memory == TileMemory::Standard;
+            const BufferRun added{static_cast<std::uint32_t>(result_.buffers.size()), buffer.count};
+            for (std::uint32_t i = 0; i < buffer.count; ++i) {
+                result_.temporary_bytes[add_buffer(TileBufferKind::Temporary, standard ? 0 : 1, no_id, op_id, no_id)] = buffer.bytes;
+            }
+            (standard ? runs.standard_bytes : runs.interleaved_bytes) += narrow<std::uint32_t>(padded_bytes(target_.ipu21, buffer.bytes) * buffer.count);
+            BufferRun& run = buffer.role == GemmBuffer::Role::Panel ? runs.panel : buffer.role == GemmBuffer::Role::Partial ? runs.partial : runs.received;
+            run = run.empty() ? added : BufferRun{run.first, run.count + added.count};
+        }
+        return runs;
     }
 
-    BufferRun add_temporaries(std::uint32_t op_id, std::uint32_t bytes, std::uint32_t memory, std::uint32_t pieces) {
+    /// What else a plan asks for, in one piece.
+    BufferRun add_temporaries(std::uint32_t op_id, std::uint32_t bytes, std::uint32_t memory) {
         if (bytes == 0) return {};
-        BufferRun run{static_cast<std::uint32_t>(result_.buffers.size()), pieces};
-        for (std::uint32_t i = 0; i < pieces; ++i) add_buffer(TileBufferKind::Temporary, memory, no_id, op_id, no_id);
+        const BufferRun run{add_buffer(TileBufferKind::Temporary, memory, no_id, op_id, no_id), 1};
+        result_.temporary_bytes[run.first] = bytes;
         return run;
     }
 
@@ -179,16 +203,14 @@ private:
     BufferRun add_resident(std::uint32_t op_id, const TilePlan& plan) {
         BufferRun weights;
         if (plan.resident_standard != 0) weights = {add_buffer(TileBufferKind::Weights, 0, no_id, op_id, no_id), 1};
-        if (plan.resident_interleaved != 0) weights = {add_buffer(TileBufferKind::Weights, 1, no_id, op_id, no_id), 1};
+        if (plan.resident_interleaved != 0) weights = {add_buffer(TileBufferKind::Weights, 1, no_id, op_id, no_id), 1};   // a bias then stands alone
         return weights;
     }
 
-    void gemm_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& row, BufferRun output, BufferRun weights, BufferRun standard,
-                    BufferRun interleaved) {
+    void gemm_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& row, BufferRun weights, const GemmRuns& runs) {
         const GemmPlan plan = gemm_plan(op, row, tasks_.tile_layouts[tasks_.plan_layouts[row.first_layout]], target_.ipu21.amp_columns);
         std::vector<PlannedPhase> phases = gemm_phases(plan, target_.ipu21.max_transfer_words);
         const std::size_t count = phases.size();
-        const BufferRun panel = !interleaved.empty() ? interleaved : standard;
         // One kernel step follows every phase; a plan that begins with a product or a panel copy has one before.
         const bool leads = count == 0 || plan.distribution == Distribution::ParallelReduction;
         const std::size_t kernels = count + (leads && (count == 0 || phases[0].role != PhaseRole::Weights) ? 1 : 0);
@@ -202,64 +224,28 @@ private:
         if (kernels > count) add_kernel();
         for (std::size_t i = 0; i < count; ++i) {
             const bool reduction = phases[i].role == PhaseRole::Reduction;
-            const BufferRun source = reduction ? (!interleaved.empty() ? interleaved : output) : weights;
-            const BufferRun sink = reduction ? (!standard.empty() ? standard : output) : (!panel.empty() ? panel : weights);
+            const BufferRun source = reduction ? runs.partial : weights;
+            const BufferRun sink = reduction ? runs.received : runs.panel;
             add_exchange(op_id, std::move(phases[i]), share(row.exchange_cycles, count, i), source, sink);
             add_kernel();
         }
     }
 
-    /// Keys and values of some parts go to all tiles of their head, round after round.
-    void attention_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, std::span<const std::uint32_t> operand, BufferRun sink) {
-        const TileLayout& layout = tasks_.tile_layouts[tasks_.plan_layouts[plan.first_layout + 1]];
-        const MatrixShape shape = shape_of(tasks_, tasks_.tile_inputs[op.first_input + 1]);
-        const std::uint32_t parts = layout.row_parts / op.batch;
-        const std::uint32_t senders = std::max(1U, plan.staged_panels);
-        if (operand.size() != 3 || layout.row_parts % op.batch != 0 || ceil_divide(parts, senders) != plan.phases) {
-            bad_input("the streamed attention plan of operator '{}' contradicts itself", pool_text(tasks_.name_pool, op.name));
-        }
+    /// A round of keys and values, then the kernels that use them.
+    void attention_steps(std::uint32_t op_id, const TilePlan& plan, std::span<const std::uint32_t> operand, BufferRun sink) {
+        std::vector<PlannedPhase> phases = operator_phases(tasks_, op_id, plan, target_);
         for (std::uint32_t round = 0; round < plan.phases; ++round) {
-            PlannedPhase planned{PhaseRole::Attention, {}};
-            for (std::uint32_t row = 0; row < layout.row_parts; ++row) {
-                const std::uint32_t part = row % parts;
-                if (part / senders != round) continue;
-                const std::uint64_t elems_per_column = rows_of(layout, shape, row).length();
-                for (std::uint32_t head = 0; head < layout.column_parts; ++head) {
-                    std::vector<std::uint32_t> others;
-                    for (std::uint32_t to = row - part; to < row - part + parts; ++to) {
-                        if (to != row) others.push_back(layout_tile(layout, to, head, 0));
-                    }
-                    const std::uint64_t elems = elems_per_column * columns_of(layout, shape, head).length();
-                    const std::uint64_t words = ceil_divide<std::uint64_t>(elems * layout.elem_bytes, 4);
-                    const TileId sender(layout_tile(layout, row, head, 0));
-                    for (int operand_index = 0; operand_index < 2; ++operand_index) {   // keys, then values
-                        add_transfer(planned.phase, sender, others, words, target_.ipu21.max_transfer_words);
-                    }
-                }
-            }
-            add_exchange(op_id, std::move(planned), share(plan.exchange_cycles, plan.phases, round), {operand[1], 1}, sink);
+            add_exchange(op_id, std::move(phases[round]), share(plan.exchange_cycles, plan.phases, round), {operand[1], 1}, sink);
             add_step(TileStepKind::Kernel, op_id, 0, static_cast<std::uint32_t>(share(plan.calls, plan.phases, round)), share(plan.local_cycles, plan.phases, round));
         }
     }
 
-    /// Partial sums of rows go to all other column parts.
-    void row_steps(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, BufferRun source, BufferRun sink) {
-        const TileLayout& layout = tasks_.tile_layouts[plan.output_layout];
-        const MatrixShape shape = shape_of(tasks_, op.output);
+    /// Kernels around the exchanges of partial sums.
+    void row_steps(std::uint32_t op_id, const TilePlan& plan, BufferRun source, BufferRun sink) {
+        std::vector<PlannedPhase> phases = operator_phases(tasks_, op_id, plan, target_);
         for (std::uint32_t phase = 0; phase < plan.phases; ++phase) {
             add_step(TileStepKind::Kernel, op_id, 0, phase == 0 ? plan.calls : 0, share(plan.local_cycles, plan.phases + 1, phase));
-            PlannedPhase planned{PhaseRole::Reduction, {}};
-            for (std::uint32_t row = 0; row < layout.row_parts; ++row) {
-                const std::uint64_t words = 2 * std::uint64_t{rows_of(layout, shape, row).length()};
-                for (std::uint32_t column = 0; column < layout.column_parts; ++column) {
-                    std::vector<std::uint32_t> others;
-                    for (std::uint32_t to = 0; to < layout.column_parts; ++to) {
-                        if (to != column) others.push_back(layout_tile(layout, row, to, 0));
-                    }
-                    add_transfer(planned.phase, TileId(layout_tile(layout, row, column, 0)), others, words, target_.ipu21.max_transfer_words);
-                }
-            }
-            add_exchange(op_id, std::move(planned), share(plan.exchange_cycles, plan.phases, phase), source, sink);
+            add_exchange(op_id, std::move(phases[phase]), share(plan.exchange_cycles, plan.phases, phase), source, sink);
         }
         add_step(TileStepKind::Kernel, op_id, 0, 0, share(plan.local_cycles, plan.phases + 1, plan.phases));
     }

@@ -23,6 +23,7 @@ struct StepProgram {
     std::vector<BufferRun> phase_source;
     std::vector<BufferRun> phase_sink;
     std::vector<TileBuffer> buffers;
+    std::vector<std::uint64_t> temporary_bytes;   ///< per buffer: of a temporary, on every tile of its plan; 0 of others
 };
 
 /// Expand the chosen plans. Throws Failure(bad_input) where choices and conversions do not fit the tasks.

@@ -1,6 +1,7 @@
 #include "prepare/ipu21/candidates.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/checked.h"
 #include "frontier/retain.h"
@@ -46,13 +47,32 @@ void set_cost(TilePlan& plan, const CostTerms& terms) {
     plan.error_ppm = terms.error_ppm;
 }
 
-std::vector<Candidate> filter_candidates(CandidateContext& context, std::vector<Candidate> candidates, std::uint32_t cap) {
-    constexpr std::size_t components = 6;
-    // Ties go to the lower key, in whatever order the candidates were found.
-    std::ranges::sort(candidates, {}, &Candidate::key);
+namespace {
+
+/// Candidates as rows of objectives; signature: the layouts, family: what the cap keeps one of.
+struct CandidateRows {
+    static constexpr std::size_t components = 6;
     std::vector<std::uint64_t> objectives;
     std::vector<std::uint32_t> signature;
     std::vector<std::uint32_t> family;
+    std::vector<std::uint32_t> interleaved;   ///< memory class of the loaded operand
+
+    [[nodiscard]] FrontierRows view() const { return {objectives, components, signature, family}; }
+    [[nodiscard]] CandidateRows subset(std::span<const std::uint32_t> rows) const {
+        CandidateRows result;
+        for (const std::uint32_t row : rows) {
+            const auto values = view().row(row);
+            result.objectives.insert(result.objectives.end(), values.begin(), values.end());
+            result.signature.push_back(signature[row]);
+            result.family.push_back(family[row]);
+            result.interleaved.push_back(interleaved[row]);
+        }
+        return result;
+    }
+};
+
+CandidateRows rows_of(const std::vector<Candidate>& candidates) {
+    CandidateRows rows;
     std::map<std::vector<std::uint32_t>, std::uint32_t> signatures;
     std::map<std::vector<std::uint32_t>, std::uint32_t> families;
     for (const Candidate& candidate : candidates) {
@@ -61,28 +81,78 @@ std::vector<Candidate> filter_candidates(CandidateContext& context, std::vector<
              {plan.local_cycles + plan.exchange_cycles + plan.staging_cycles + plan.launch_cycles, std::uint64_t{plan.resident_standard},
               std::uint64_t{plan.resident_interleaved}, std::uint64_t{plan.temporary_standard}, std::uint64_t{plan.temporary_interleaved},
               std::uint64_t{plan.row_bytes}}) {
-            objectives.push_back(value);
+            rows.objectives.push_back(value);
         }
         std::vector<std::uint32_t> layouts = fields_of(candidate.output);
         for (const TileLayout& input : candidate.inputs) {
             const auto fields = fields_of(input);
             layouts.insert(layouts.end(), fields.begin(), fields.end());
         }
-        signature.push_back(signatures.try_emplace(std::move(layouts), static_cast<std::uint32_t>(signatures.size())).first->second);
+        rows.signature.push_back(signatures.try_emplace(std::move(layouts), static_cast<std::uint32_t>(signatures.size())).first->second);
+        rows.interleaved.push_back(plan.interleaved_weights);
         // What the plan and its operands take of the fullest tile, in coarse steps: where memory is tight, lean plans must be there.
         constexpr std::uint64_t step_bytes = 32768;
         std::uint64_t together = std::uint64_t{plan.resident_standard} + plan.resident_interleaved + plan.temporary_standard + plan.temporary_interleaved +
                                  candidate.output_bytes;
         for (const std::uint64_t bytes : candidate.input_bytes) together += bytes;
         const std::vector<std::uint32_t> kind{plan.distribution, candidate.inputs.front().order, candidate.inputs.front().elem_bytes, plan.order,
-                                              plan.interleaved_weights, plan.weight_slabs > 1 ? 1U : 0U, static_cast<std::uint32_t>(together / step_bytes)};
-        family.push_back(families.try_emplace(kind, static_cast<std::uint32_t>(families.size())).first->second);
+                                              plan.interleaved_weights, plan.weight_copies < plan.rows ? 1U : 0U, static_cast<std::uint32_t>(together / step_bytes)};
+        rows.family.push_back(families.try_emplace(kind, static_cast<std::uint32_t>(families.size())).first->second);
     }
-    const std::vector<std::uint32_t> kept = retain({objectives, components, signature, family}, cap);
+    return rows;
+}
+
+/// Of the rows with the same layouts and weights in the same memory the fastest, the one that needs least memory, the one that leaves most to other operators, and the one that
+/// saves most memory per cycle lost: the ways to store weights and to stage sums are many, and would take the places of other layouts
+/// under the cap.
+std::vector<std::uint32_t> extremes(const CandidateRows& rows) {
+    const std::vector<std::uint32_t> all = retain(rows.view(), rows.signature.size());   // by cycles
+    const auto bytes = [&](std::uint32_t row, std::size_t last) {
+        std::uint64_t sum = 0;
+        for (std::size_t c = 1; c < last; ++c) sum += rows.view().row(row)[c];
+        return sum;
+    };
+    const auto all_bytes = [&](std::uint32_t row) { return bytes(row, CandidateRows::components); };
+    const auto resident_bytes = [&](std::uint32_t row) { return bytes(row, 3); };
+    struct Best {
+        std::uint32_t fastest;
+        std::uint32_t leanest;
+        std::uint32_t least_resident;
+        std::uint32_t thriftiest;
+    };
+    // Bytes saved per cycle lost against the fastest, compared as fractions.
+    const auto thriftier = [&](std::uint32_t a, std::uint32_t b, std::uint32_t fastest) {
+        const auto saved = [&](std::uint32_t row) { return all_bytes(fastest) - std::min(all_bytes(fastest), all_bytes(row)); };
+        const auto lost = [&](std::uint32_t row) { return rows.view().row(row)[0] - rows.view().row(fastest)[0] + 1; };
+        return multiply_divide(static_cast<std::int64_t>(saved(a)), static_cast<std::int64_t>(lost(b)), 1) >
+               multiply_divide(static_cast<std::int64_t>(saved(b)), static_cast<std::int64_t>(lost(a)), 1);
+    };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Best> best;
+    for (const std::uint32_t row : all) {
+        Best& b = best.try_emplace({rows.signature[row], rows.interleaved[row]}, Best{row, row, row, row}).first->second;
+        if (all_bytes(row) < all_bytes(b.leanest)) b.leanest = row;
+        if (resident_bytes(row) < resident_bytes(b.least_resident)) b.least_resident = row;
+        if (thriftier(row, b.thriftiest, b.fastest)) b.thriftiest = row;
+    }
+    std::vector<std::uint32_t> result;
+    for (const auto& [group, b] : best) result.insert(result.end(), {b.fastest, b.leanest, b.least_resident, b.thriftiest});
+    std::ranges::sort(result);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+}
+
+}  // namespace
+
+std::vector<Candidate> filter_candidates(CandidateContext& context, std::vector<Candidate> candidates, std::uint32_t cap) {
+    // Ties go to the lower key, in whatever order the candidates were found.
+    std::ranges::sort(candidates, {}, &Candidate::key);
+    const CandidateRows rows = rows_of(candidates);
+    const std::vector<std::uint32_t> chosen = extremes(rows);
+    const std::vector<std::uint32_t> kept = retain(rows.subset(chosen).view(), cap);
     context.counts.filtered += candidates.size() - kept.size();
     std::vector<Candidate> result;
     result.reserve(kept.size());
-    for (const std::uint32_t row : kept) result.push_back(std::move(candidates[row]));
+    for (const std::uint32_t row : kept) result.push_back(std::move(candidates[chosen[row]]));
     return result;
 }
 

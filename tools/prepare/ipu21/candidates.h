@@ -13,7 +13,8 @@ struct CandidateOptions {
     std::uint32_t plans_per_operator = 400;   ///< kept after the Pareto filter
     std::uint32_t scheduled_plans = 48;       ///< of which this many of the cheapest have their phases scheduled instead of estimated
     bool all_grid_orders = false;             ///< also rows-fast where the model predicts no gain
-    std::uint32_t elem_bytes = 2;
+    std::vector<std::uint32_t> precisions{2};   ///< bytes of an element that products may compute with; the first is that of everything else
+    [[nodiscard]] std::uint32_t elem_bytes() const { return precisions.front(); }
 };
 
 struct CandidateCounts {
@@ -74,8 +75,8 @@ struct CandidateContext {
 
 [[nodiscard]] std::vector<Candidate> attention_candidates(CandidateContext& context, const TileOperator& op);
 
-/// Drop what another plan of the same layouts beats, then keep the best of every objective, of every family of plans, and the
-/// fastest.
+/// Drop what another plan of the same layouts beats, of each layouts' rest keep the fastest and the leanest, and of all those the best
+/// of every objective, of every family of plans, and the fastest.
 [[nodiscard]] std::vector<Candidate> filter_candidates(CandidateContext& context, std::vector<Candidate> candidates, std::uint32_t cap);
 
 /// Plan columns from cost terms.

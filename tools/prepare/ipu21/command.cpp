@@ -15,7 +15,7 @@ void PrepareCommand::add_options(CLI::App& app) {
     app.add_option("--force", forced_, "Tile processors: the only plan of an operator, OPERATOR=PLAN (see weft-inspect dump of a .tasks)");
     app.add_option("--kernels", kernels_path_, "Measured kernels (.kernels) in place of the timing model where they have the point")->type_name("FILE");
     app.add_option("--kernels-build", kernels_build_, "Only measurements of this kernel build are used; others are stale");
-    app.add_option("--precision", precision_, "Tile processors: f16 or f32")->check(CLI::IsMember({"f16", "f32"}))->capture_default_str();
+    app.add_option("--precision", precision_, "Tile processors: f16, f32, or both: f16 with products in either, casts around them")->check(CLI::IsMember({"f16", "f32", "both"}))->capture_default_str();
 }
 
 std::optional<KernelTable> PrepareCommand::kernels(Tool& tool, TargetFamily family) const {
@@ -34,7 +34,7 @@ std::optional<KernelTable> PrepareCommand::kernels(Tool& tool, TargetFamily fami
 
 void PrepareCommand::run(Tool& tool, const Artifact<Graph>& graph, const Target& target, const std::string& output) {
     options_.graph_hash = graph.hash();
-    options_.candidates.elem_bytes = precision_ == "f16" ? 2 : 4;
+    options_.candidates.precisions = precision_ == "f16" ? std::vector<std::uint32_t>{2} : precision_ == "f32" ? std::vector<std::uint32_t>{4} : std::vector<std::uint32_t>{2, 4};
     for (const std::string& text : forced_) {
         const std::size_t at = text.find('=');
         if (at == std::string::npos || at == 0) throw Failure(ExitStatus::usage, "--force takes OPERATOR=PLAN");

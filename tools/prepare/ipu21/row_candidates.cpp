@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "ipu21/operand.h"
 #include "prepare/ipu21/candidates.h"
 
 namespace weft::ipu21 {
@@ -15,12 +16,11 @@ bool needs_rows(TileOperatorKind kind) { return kind == TileOperatorKind::LayerN
 /// The matrix cut into runs of rows over as many tiles as there are.
 TileLayout linear_layout(const CandidateContext& context, MatrixShape shape) {
     const std::uint32_t parts = std::min(context.active_tiles.front(), shape.rows);
-    return {static_cast<std::uint32_t>(TileOrder::AmpLeft), static_cast<std::uint32_t>(TileMemory::Standard), context.options.elem_bytes, parts, 1, 1, 1,
+    return {static_cast<std::uint32_t>(TileOrder::AmpLeft), static_cast<std::uint32_t>(TileMemory::Standard), context.options.elem_bytes(), parts, 1, 1, 1,
             parts, parts, 1, context.target.ipu21.amp_columns};
 }
 
-KernelCost kernel_of(const CandidateContext& context, TileOperatorKind kind, std::uint64_t elems) {
-    const std::uint32_t elem_bytes = context.options.elem_bytes;
+KernelCost kernel_of(const CandidateContext& context, TileOperatorKind kind, std::uint64_t elems, std::uint32_t elem_bytes) {
     switch (kind) {
         case TileOperatorKind::Gelu: return context.kernels.gelu(elems);
         case TileOperatorKind::LayerNorm: return context.kernels.norm(elems);
@@ -44,7 +44,7 @@ void add_row_exchange(const CandidateContext& context, TileOperatorKind kind, co
     terms.exchange += phases * (exclusive ? layout.column_parts * (words + overhead) : (layout.column_parts - 1) * (words + 1) + overhead);
     terms.phases = static_cast<std::uint32_t>(phases);
     terms.launch += phases * machine.measured_boundary_cycles;
-    plan.temporary_standard += static_cast<std::uint32_t>(words * word_bytes * layout.column_parts);
+    plan.temporary_standard += static_cast<std::uint32_t>(padded_bytes(machine, words * word_bytes * layout.column_parts));
     plan.row_bytes = static_cast<std::uint32_t>(phases * word_bytes * (1 + std::uint64_t{machine.exchange_row_words} * (layout.column_parts + 1)));
 }
 
@@ -61,17 +61,21 @@ Candidate local_candidate(CandidateContext& context, const TileOperator& op, Mat
     plan.columns = input.column_parts;
     plan.inner = 1;
     plan.tiles = layout_tiles(input);
-    const std::uint64_t bytes = shard_bytes(input, shape);
+    const Ipu21& machine = context.target.ipu21;
+    const std::uint64_t bytes = operand_bytes(machine, input, shape);
     candidate.input_bytes.assign(op.input_count, bytes);
     candidate.output_bytes = bytes;
     CostTerms terms;
-    const KernelCost kernel = kernel_of(context, kind, bytes / input.elem_bytes);
+    const KernelCost kernel = kernel_of(context, kind, shard_bytes(input, shape) / input.elem_bytes, input.elem_bytes);
     terms.local = kernel.cycles;
     terms.local_source = kernel.source;
     terms.error_ppm = kernel.error_ppm;
     terms.calls = 1;
-    terms.launch = context.target.ipu21.launch_cycles;
-    plan.resident_standard = static_cast<std::uint32_t>(ceil_divide(op.constant_elems, input.column_parts) * std::uint64_t{input.elem_bytes});
+    terms.launch = machine.launch_cycles;
+    const std::uint32_t columns = ceil_divide(ceil_divide(shape.columns, input.column_grain), input.column_parts) * input.column_grain;
+    const std::uint32_t per_column = ceil_divide(op.constant_elems, shape.columns);
+    const std::uint64_t constants = op.constant_elems == 0 ? 0 : std::min<std::uint64_t>(std::uint64_t{columns} * per_column, op.constant_elems);
+    plan.resident_standard = static_cast<std::uint32_t>(padded_bytes(machine, constants * input.elem_bytes));
     plan.largest_standard = input.memory == 0 ? static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, 0xffffffffU)) : 0;
     if (exchanges) add_row_exchange(context, kind, input, shape, terms, plan);
     set_cost(plan, terms);
@@ -108,7 +112,7 @@ namespace {
 Candidate streamed_attention(CandidateContext& context, const TileOperator& op, std::uint32_t parts) {
     ++context.counts.enumerated;
     const Ipu21& machine = context.target.ipu21;
-    const std::uint32_t elem_bytes = context.options.elem_bytes;
+    const std::uint32_t elem_bytes = context.options.elem_bytes();
     const std::uint32_t rows = ceil_divide(op.m, parts);
     const std::uint32_t tiles = op.batch * op.heads * parts;
     const TileLayout layout{static_cast<std::uint32_t>(TileOrder::AmpLeft), 0, elem_bytes, op.batch * parts, op.heads, 1, op.heads, 1, tiles, 1, op.n};
@@ -137,9 +141,11 @@ Candidate streamed_attention(CandidateContext& context, const TileOperator& op, 
     const bool exclusive = machine.discipline == ExchangeDiscipline::Exclusive;
     terms.exchange = 2 * std::uint64_t{parts} * (words + (exclusive ? overhead : 1)) + (exclusive ? 0 : rounds * overhead);
     terms.launch = std::uint64_t{terms.calls} * machine.launch_cycles + std::uint64_t{rounds} * machine.measured_boundary_cycles;
-    plan.temporary_standard = static_cast<std::uint32_t>(2 * senders * shard + std::uint64_t{rows} * (std::uint64_t{senders} * rows + 2 + op.n) * word_bytes);
-    plan.largest_standard = static_cast<std::uint32_t>(std::max<std::uint64_t>(shard, plan.temporary_standard));
-    plan.row_bytes = word_bytes * rounds * (1 + machine.exchange_row_words * 2 * senders);
+    plan.temporary_standard =
+        static_cast<std::uint32_t>(padded_bytes(machine, 2 * senders * shard + std::uint64_t{rows} * (std::uint64_t{senders} * rows + 2 + op.n) * word_bytes));
+    plan.largest_standard = static_cast<std::uint32_t>(std::max<std::uint64_t>(operand_bytes(machine, layout, {op.m, op.n}), plan.temporary_standard));
+    const auto pieces = static_cast<std::uint32_t>(ceil_divide<std::uint64_t>(words, machine.max_transfer_words));
+    plan.row_bytes = word_bytes * rounds * (1 + machine.exchange_row_words * 2 * senders * pieces);
     set_cost(plan, terms);
     candidate.key = fmt::format("attention {} query parts x {} heads x {} batch, keys streamed {} parts a round", parts, op.heads, op.batch, senders);
     return candidate;
@@ -149,7 +155,7 @@ Candidate streamed_attention(CandidateContext& context, const TileOperator& op, 
 
 std::vector<Candidate> attention_candidates(CandidateContext& context, const TileOperator& op) {
     const Ipu21& machine = context.target.ipu21;
-    const std::uint32_t elem_bytes = context.options.elem_bytes;
+    const std::uint32_t elem_bytes = context.options.elem_bytes();
     const std::uint32_t groups = op.batch * op.heads;
     std::vector<Candidate> candidates;
     std::set<std::uint32_t> query_parts;
@@ -192,8 +198,9 @@ std::vector<Candidate> attention_candidates(CandidateContext& context, const Til
         terms.calls = 4 * ceil_divide(op.k, key_block);
         terms.launch = std::uint64_t{terms.calls} * machine.launch_cycles;
         // Scores of one key block in F32, running maximum and sum, and the F32 accumulator.
-        plan.temporary_standard = rows * (std::min(op.k, key_block) + 2 + op.n) * word_bytes;
-        plan.largest_standard = static_cast<std::uint32_t>(std::max<std::uint64_t>(std::uint64_t{op.k} * op.n * elem_bytes, plan.temporary_standard));
+        plan.temporary_standard =
+            static_cast<std::uint32_t>(padded_bytes(machine, std::uint64_t{rows} * (std::min(op.k, key_block) + 2 + op.n) * word_bytes));
+        plan.largest_standard = static_cast<std::uint32_t>(std::max<std::uint64_t>(operand_bytes(machine, keys, {op.batch * op.k, op.heads * op.n}), plan.temporary_standard));
         set_cost(plan, terms);
         candidate.key = fmt::format("attention {} query parts x {} heads x {} batch", parts, op.heads, op.batch);
         candidates.push_back(std::move(candidate));

@@ -5,7 +5,9 @@
 namespace weft::ipu21 {
 
 void ScheduleCommand::add_options(CLI::App& app) {
-    app.add_option("--width", options_.planner.width, "Tile processors: states kept after each operator")->check(CLI::Range(1U, 1000000U))->capture_default_str();
+    app.add_option("--width", options_.planner.width, "Tile processors: states kept after each operator; 0: 128, up to 512 for few operators")
+        ->check(CLI::Range(0U, 1000000U))
+        ->capture_default_str();
     app.add_option("--finalists", options_.planner.finalists, "Tile processors: candidates to write, at most 11")->check(CLI::Range(1U, 11U))->capture_default_str();
     app.add_option("--constraint", constraints_, "Tile processors: .constraint files of failed placements; may be given several times")->type_name("FILE");
     app.add_option("--require", required_, "Tile processors: the only plan of an operator, OPERATOR=PLAN out of the .tasks; may be given several times");

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "ipu21/operand.h"
+
 namespace weft::ipu21 {
 
 ConversionCosts::ConversionCosts(const Tasks& tasks, const Target& target) : tasks_(tasks), target_(target), topology_(target) {
@@ -28,7 +30,7 @@ ConversionCosts::Known& ConversionCosts::known(std::uint32_t value, std::uint32_
     const TileLayout& sink = tasks_.tile_layouts[to];
     const MatrixShape matrix = matrix_shape(tasks_, value);
     entry.cost = estimate_conversion(target_, matrix, source, parts(shape, from, matrix), sink, parts(shape, to, matrix));
-    entry.largest = sink.memory == static_cast<std::uint32_t>(TileMemory::Standard) ? shard_bytes(sink, matrix) : 0;
+    entry.largest = sink.memory == static_cast<std::uint32_t>(TileMemory::Standard) ? operand_bytes(target_.ipu21, sink, matrix) : 0;
     entry.valid = true;
     return entry;
 }

@@ -6,6 +6,9 @@
 
 #include "base/checked.h"
 #include "ipu21/gemm_cost.h"
+#include "ipu21/gemm_memory.h"
+#include "ipu21/operand.h"
+#include "ipu21/row_exchange.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -56,7 +59,7 @@ void break_ties(const Tasks& tasks, const std::vector<std::uint32_t>& row_of, st
     std::rotate(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(best), plans.begin() + static_cast<std::ptrdiff_t>(best) + 1);
 }
 
-/// Exchange of chosen GEMM plans, scheduled once each.
+/// Exchange of chosen plans, scheduled once each, phase by phase.
 class PlanCosts {
 public:
     PlanCosts(const Tasks& tasks, const Target& target) : tasks_(tasks), target_(target), topology_(target), known_(tasks.tile_plans.size(), unknown) {
@@ -69,11 +72,10 @@ public:
     }
     /// False where it was scheduled before or exchanges nothing.
     bool schedule(std::uint32_t op_id, std::uint32_t row) {
-        const TileOperator& op = tasks_.tile_operators[op_id];
         const TilePlan& plan = tasks_.tile_plans[row];
-        if (known_[row] != unknown || plan.phases == 0 || static_cast<TileOperatorKind>(op.kind) != TileOperatorKind::Gemm) return false;
-        const TileLayout& input = tasks_.tile_layouts[tasks_.plan_layouts[plan.first_layout]];
-        exchange_[row] = scheduled_exchange_cycles(target_, topology_, gemm_plan(op, plan, input, target_.ipu21.amp_columns));
+        if (known_[row] != unknown || plan.phases == 0) return false;
+        exchange_[row] = 0;
+        for (const PlannedPhase& planned : operator_phases(tasks_, op_id, plan, target_)) exchange_[row] += schedule_phase(target_, topology_, planned.phase).cycles;
         known_[row] = scheduled;
         return exchange_[row] != plan.exchange_cycles;
     }
@@ -142,7 +144,7 @@ bool fits_tile(const Target& target, const PlanObjectives& o) {
     const std::uint64_t support = machine.support_bytes + o.row_bytes;
     if (support > standard_room) return false;
     const std::uint64_t room = standard_room - support;
-    return o.peak_first + o.resident_first <= room + behind && o.largest <= std::max(room, behind);
+    return o.peak_first + o.resident_first <= room + behind && o.largest <= std::max(room, behind) && o.peak_large + o.resident_large <= behind;
 }
 
 namespace {
@@ -163,9 +165,31 @@ std::vector<std::uint32_t> allowed_plans(const Tasks& tasks, const TileOperator&
     return rows;
 }
 
+/// A block of standard memory where the standard region cannot hold it, else nothing.
+std::uint64_t large_part(const Target& target, std::uint64_t bytes) {
+    const std::uint32_t room = target.ipu21.interleaved_begin - target.ipu21.standard_begin - target.ipu21.support_bytes;
+    return bytes > room ? bytes : 0;
+}
+
+std::uint64_t large_temporaries(const Tasks& tasks, const TileOperator& op, const TilePlan& plan, const Target& target) {
+    if (large_part(target, plan.temporary_standard) == 0) return 0;
+    std::uint64_t known = 0;
+    std::uint64_t large = 0;
+    if (static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm) {
+        const TileLayout& input = tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]];
+        for (const GemmBuffer& buffer : gemm_buffers(target.ipu21, gemm_plan(op, plan, input, target.ipu21.amp_columns), plan.staged_weights != 0)) {
+            if (buffer.memory != TileMemory::Standard) continue;
+            const std::uint64_t bytes = padded_bytes(target.ipu21, buffer.bytes);
+            known += bytes * buffer.count;
+            large += large_part(target, bytes) * buffer.count;
+        }
+    }
+    return large + large_part(target, plan.temporary_standard - std::min<std::uint64_t>(known, plan.temporary_standard));
+}
+
 }  // namespace
 
-PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
+PlanProblem planning_problem(const Tasks& tasks, const Target& target, std::shared_ptr<ConversionCosts> costs,
                              const std::vector<std::pair<std::string, std::string>>& forbidden,
                              const std::vector<std::pair<std::string, std::string>>& required, std::vector<std::uint32_t>& row_of) {
     PlanProblem problem;
@@ -183,8 +207,8 @@ PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts
         for (const std::uint32_t row : allowed_plans(tasks, op, forbidden, required)) {
             const TilePlan& plan = tasks.tile_plans[row];
             problem.plans.push_back({plan.first_layout, plan.output_layout, plan_cycles(plan), plan.row_bytes,
-                                     {plan.resident_standard, plan.resident_interleaved},
-                                     {plan.temporary_standard, plan.temporary_interleaved}, plan.largest_standard});
+                                     {plan.resident_standard, plan.resident_interleaved, large_part(target, plan.resident_standard)},
+                                     {plan.temporary_standard, plan.temporary_interleaved, large_temporaries(tasks, op, plan, target)}, plan.largest_standard});
             row_of.push_back(row);
         }
         problem.first_plan.push_back(static_cast<std::uint32_t>(problem.plans.size()));
@@ -192,42 +216,85 @@ PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts
     problem.plan_formats.assign(tasks.plan_layouts.begin(), tasks.plan_layouts.end());
     problem.format_family = format_families(tasks);
     problem.change = [costs](std::uint32_t value, std::uint32_t from, std::uint32_t to) { return costs->change(value, from, to); };
-    problem.bytes = [&tasks](std::uint32_t value, std::uint32_t format) {
+    problem.bytes = [&tasks, &target](std::uint32_t value, std::uint32_t format) {
         const TileLayout& layout = tasks.tile_layouts[format];
-        const std::uint64_t bytes = shard_bytes(layout, matrix_shape(tasks, value));
-        return layout.memory == static_cast<std::uint32_t>(TileMemory::Standard) ? MemoryBytes{bytes, 0} : MemoryBytes{0, bytes};
+        const std::uint64_t bytes = operand_bytes(target.ipu21, layout, matrix_shape(tasks, value));
+        return layout.memory == static_cast<std::uint32_t>(TileMemory::Standard) ? MemoryBytes{bytes, 0, large_part(target, bytes)} : MemoryBytes{0, bytes, 0};
     };
     return problem;
 }
 
 namespace {
 
-/// Plans until the best choices rest on scheduled exchanges only, or no more rounds are left.
-std::vector<GraphPlan> plan_and_refine(const Tasks& tasks, const Target& target, PlanProblem& problem, const std::vector<std::uint32_t>& row_of,
-                                       ConversionCosts& conversions, PlanCosts& exchanges, const PlanningOptions& options, PlannerCounts& found) {
-    constexpr std::size_t refined_plans = 16;   // more at a time need fewer rounds
-    PlannerOptions wide = options.planner;
-    wide.finalists = std::max(wide.finalists, options.refinements == 0 ? 0 : refined_plans);
-    std::vector<GraphPlan> plans;
-    for (std::uint32_t round = 0;; ++round) {
-        plans = plan_graph(problem, [&](const PlanObjectives& o) { return fits_tile(target, o); }, wide, &found);
-        if (round == options.refinements) break;
-        bool fresh = false;
-        for (const GraphPlan& plan : plans) {
-            for (const ChosenConversion& c : plan.conversions) {
-                const std::uint32_t value = tasks.tile_inputs[tasks.tile_operators[c.operator_index].first_input + c.input];
-                fresh = conversions.schedule(value, c.from, c.to) || fresh;
+/// Searches, schedules what its best choices exchange, and searches again with what came out. Every search leans towards choices whose
+/// estimates are too low; so all choices that were found are compared once everything in them is scheduled.
+class Refiner {
+public:
+    Refiner(const Tasks& tasks, const Target& target, PlanProblem& problem, const std::vector<std::uint32_t>& row_of, ConversionCosts& conversions, PlanCosts& exchanges)
+        : tasks_(tasks), target_(target), problem_(problem), row_of_(row_of), conversions_(conversions), exchanges_(exchanges) {}
+
+    std::vector<GraphPlan> run(const PlanningOptions& options, PlannerCounts& found) {
+        constexpr std::size_t refined_plans = 16;   // more at a time need fewer rounds
+        PlannerOptions wide = options.planner;
+        if (wide.width == 0) wide.width = automatic_width(tasks_.tile_operators.size());
+        wide.finalists = std::max(wide.finalists, options.refinements == 0 ? 0 : refined_plans);
+        for (std::uint32_t round = 0;; ++round) {
+            PlannerCounts counts;
+            std::vector<GraphPlan> plans = plan_graph(problem_, [&](const PlanObjectives& o) { return fits_tile(target_, o); }, wide, &counts);
+            if (round == 0) found = counts;
+            if (options.refinements == 0) {
+                all_ = std::move(plans);
+                break;
             }
-            for (std::uint32_t op = 0; op < plan.plan.size(); ++op) {
-                fresh = exchanges.schedule(op, row_of[plan.plan[op]]) || fresh;
-                problem.plans[plan.plan[op]].cycles = exchanges.cycles(row_of[plan.plan[op]]);
+            bool fresh = false;
+            for (GraphPlan& plan : plans) {
+                fresh = schedule(plan) || fresh;
+                keep(std::move(plan));
             }
+            if (round == options.refinements || !fresh) break;
         }
-        if (!fresh) break;
+        for (GraphPlan& plan : all_) plan.objectives.cycles = cycles_of(plan);
+        std::ranges::stable_sort(all_, {}, [](const GraphPlan& plan) { return plan.objectives; });
+        if (all_.size() > options.planner.finalists) all_.resize(options.planner.finalists);
+        return std::move(all_);
     }
-    if (plans.size() > options.planner.finalists) plans.resize(options.planner.finalists);
-    return plans;
-}
+
+private:
+    /// Schedules what a choice exchanges; whether any of it was new.
+    bool schedule(const GraphPlan& plan) {
+        bool fresh = false;
+        for (const ChosenConversion& c : plan.conversions) fresh = conversions_.schedule(value_of(c), c.from, c.to) || fresh;
+        for (std::uint32_t op = 0; op < plan.plan.size(); ++op) {
+            fresh = exchanges_.schedule(op, row_of_[plan.plan[op]]) || fresh;
+            problem_.plans[plan.plan[op]].cycles = exchanges_.cycles(row_of_[plan.plan[op]]);
+        }
+        return fresh;
+    }
+
+    void keep(GraphPlan plan) {
+        const auto same = [&](const GraphPlan& other) { return other.plan == plan.plan && other.conversions == plan.conversions; };
+        if (std::ranges::none_of(all_, same)) all_.push_back(std::move(plan));
+    }
+
+    [[nodiscard]] std::uint32_t value_of(const ChosenConversion& c) const {
+        return tasks_.tile_inputs[tasks_.tile_operators[c.operator_index].first_input + c.input];
+    }
+
+    [[nodiscard]] std::uint64_t cycles_of(const GraphPlan& plan) const {
+        std::uint64_t cycles = 0;
+        for (const std::uint32_t row : plan.plan) cycles += exchanges_.cycles(row_of_[row]);
+        for (const ChosenConversion& c : plan.conversions) cycles += conversions_.change(value_of(c), c.from, c.to).cycles;
+        return cycles;
+    }
+
+    const Tasks& tasks_;
+    const Target& target_;
+    PlanProblem& problem_;
+    const std::vector<std::uint32_t>& row_of_;
+    ConversionCosts& conversions_;
+    PlanCosts& exchanges_;
+    std::vector<GraphPlan> all_;   // of all searches
+};
 
 }  // namespace
 
@@ -236,7 +303,7 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     if (tasks.tile_operators.empty()) refuse("the .tasks holds no operators for tile processors; prepare it for this target");
     std::vector<std::uint32_t> row_of;
     const auto costs = std::make_shared<ConversionCosts>(tasks, target);
-    PlanProblem problem = planning_problem(tasks, costs, options.forbidden, options.required, row_of);
+    PlanProblem problem = planning_problem(tasks, target, costs, options.forbidden, options.required, row_of);
     for (std::uint32_t op = 0; op < problem.operator_count(); ++op) {
         if (problem.first_plan[op] == problem.first_plan[op + 1]) {
             refuse("every plan of operator '{}' is forbidden by constraints, or the required one is not in the .tasks", pool_text(tasks.name_pool, tasks.tile_operators[op].name));
@@ -248,7 +315,7 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     }
     PlannerCounts found;
     PlanCosts exchanges(tasks, target);
-    std::vector<GraphPlan> plans = plan_and_refine(tasks, target, problem, row_of, *costs, exchanges, options, found);
+    std::vector<GraphPlan> plans = Refiner(tasks, target, problem, row_of, *costs, exchanges).run(options, found);
     if (counts != nullptr) *counts = found;
     if (plans.empty()) refuse_stuck(tasks, target, found);
     break_ties(tasks, row_of, options.tie_percent, plans);

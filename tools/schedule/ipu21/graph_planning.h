@@ -15,7 +15,8 @@
 namespace weft::ipu21 {
 
 struct PlanningOptions {
-    PlannerOptions planner;
+    /// Width 0: more for networks of few operators, see automatic_width().
+    PlannerOptions planner{.width = 0, .resident_step = 128 * 1024};
     /// (operator, plan key) that may not be chosen: what failed placements have named.
     std::vector<std::pair<std::string, std::string>> forbidden;
     /// (operator, plan key): the only plan of that operator.
@@ -25,15 +26,23 @@ struct PlanningOptions {
     std::uint32_t tie_percent = 100;
     /// How often planning starts again with the finalists' conversions scheduled instead of estimated; it ends before where nothing
     /// new turns up. 0: estimates only.
-    std::uint32_t refinements = 1;
+    std::uint32_t refinements = 4;
 };
+
+/// States kept after each operator where none are asked for: 128, or as many as bring the whole search to 1,536, at most 512.
+[[nodiscard]] constexpr std::size_t automatic_width(std::size_t operators) {
+    constexpr std::size_t least = 128;
+    constexpr std::size_t most = 512;
+    constexpr std::size_t whole = 1536;
+    return operators == 0 || whole / operators <= least ? least : whole / operators < most ? whole / operators : most;
+}
 
 /// Memory that a choice may use: whether the fullest tile's estimate leaves room for both classes and their boundary.
 [[nodiscard]] bool fits_tile(const Target& target, const PlanObjectives& objectives);
 
 /// The planning problem of a .tasks; plans that `forbidden` names are left out. `row_of` gets the tile_plans row per plan of
 /// the problem, whose order does not depend on the file's.
-[[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, std::shared_ptr<ConversionCosts> costs,
+[[nodiscard]] PlanProblem planning_problem(const Tasks& tasks, const Target& target, std::shared_ptr<ConversionCosts> costs,
                                            const std::vector<std::pair<std::string, std::string>>& forbidden,
                                            const std::vector<std::pair<std::string, std::string>>& required,
                                            std::vector<std::uint32_t>& row_of);

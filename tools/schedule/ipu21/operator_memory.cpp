@@ -4,15 +4,15 @@
 #include <array>
 
 #include "base/id.h"
-#include "ipu21/layout.h"
+#include "ipu21/operand.h"
 
 namespace weft::ipu21 {
 namespace {
 
 class MemoryWalk {
 public:
-    MemoryWalk(const Tasks& tasks, const Schedule& schedule)
-        : tasks_(tasks), schedule_(schedule), layout_of_(tasks.tile_values.size(), no_id), last_use_(tasks.tile_values.size(), 0) {
+    MemoryWalk(const Tasks& tasks, const Schedule& schedule, const Target& target)
+        : tasks_(tasks), schedule_(schedule), machine_(target.ipu21), layout_of_(tasks.tile_values.size(), no_id), last_use_(tasks.tile_values.size(), 0) {
         for (std::uint32_t op = 0; op < tasks_.tile_operators.size(); ++op) {
             for (const std::uint32_t value : inputs_of(op)) last_use_[value] = op;
         }
@@ -43,7 +43,7 @@ private:
 
     void add(Bytes& bytes, std::uint32_t value, std::uint32_t layout) const {
         const MatrixShape shape{tasks_.tile_values[value].rows, tasks_.tile_values[value].columns};
-        bytes[tasks_.tile_layouts[layout].memory] += shard_bytes(tasks_.tile_layouts[layout], shape);
+        bytes[tasks_.tile_layouts[layout].memory] += operand_bytes(machine_, tasks_.tile_layouts[layout], shape);
     }
 
     [[nodiscard]] bool lives_after(std::uint32_t value, std::uint32_t op) const { return tasks_.tile_values[value].is_output != 0 || last_use_[value] > op; }
@@ -96,12 +96,15 @@ private:
 
     const Tasks& tasks_;
     const Schedule& schedule_;
+    const Ipu21& machine_;
     std::vector<std::uint32_t> layout_of_;   // per value that stands somewhere
     std::vector<std::uint32_t> last_use_;
 };
 
 }  // namespace
 
-std::vector<OperatorMemory> operator_memory(const Tasks& tasks, const Schedule& schedule) { return MemoryWalk(tasks, schedule).run(); }
+std::vector<OperatorMemory> operator_memory(const Tasks& tasks, const Schedule& schedule, const Target& target) {
+    return MemoryWalk(tasks, schedule, target).run();
+}
 
 }  // namespace weft::ipu21

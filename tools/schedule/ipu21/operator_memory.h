@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "artifact/schedule.h"
+#include "artifact/target.h"
 #include "artifact/tasks.h"
 
 namespace weft::ipu21 {
@@ -17,6 +18,6 @@ struct OperatorMemory {
 
 /// One entry per operator; the largest of each class is what the schedule's estimate says of the whole program. Evaluates the choice
 /// anew, without the planner's search.
-[[nodiscard]] std::vector<OperatorMemory> operator_memory(const Tasks& tasks, const Schedule& schedule);
+[[nodiscard]] std::vector<OperatorMemory> operator_memory(const Tasks& tasks, const Schedule& schedule, const Target& target);
 
 }  // namespace weft::ipu21

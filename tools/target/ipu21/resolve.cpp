@@ -1,5 +1,7 @@
 #include "target/ipu21/resolve.h"
 
+#include <bit>
+
 namespace weft::ipu21 {
 namespace {
 
@@ -45,6 +47,24 @@ void read_memory(JsonSection section, Ipu21& machine) {
     machine.element_bytes = number("element_bytes", 1, address_high);
     machine.interleaved_element_bytes = number("interleaved_element_bytes", 1, address_high);
     machine.support_bytes = number("support_bytes", 0, std::int64_t{machine.interleaved_begin} - machine.standard_begin);
+    number.section().finish();
+}
+
+/// Alignments are powers of two.
+std::uint32_t alignment(Numbers& number, std::string_view key) {
+    const std::uint32_t bytes = number(key, 1, 4096);
+    if (!std::has_single_bit(bytes)) number.section().impossible(key, fmt::format("{} is no power of two", bytes));
+    return bytes;
+}
+
+void read_operands(JsonSection section, Ipu21& machine) {
+    Numbers number(std::move(section));
+    machine.amp_alignment_bytes = alignment(number, "amp_alignment_bytes");
+    machine.operand_alignment_bytes = alignment(number, "alignment_bytes");
+    machine.row_alignment_bytes = alignment(number, "row_alignment_bytes");
+    machine.paired_alignment_bytes = alignment(number, "paired_alignment_bytes");
+    machine.stream_tail_f16_bytes = number("stream_tail_f16_bytes", 0, 4096);
+    machine.stream_tail_f32_bytes = number("stream_tail_f32_bytes", 0, 4096);
     number.section().finish();
 }
 
@@ -106,11 +126,12 @@ TargetColumns resolve(const nlohmann::json& json, const std::filesystem::path& f
     target.activation_bits = 16;
     JsonSection root(&json, "", file.string(), lists);
     (void)root.text("family", "ipu21");
-    for (const std::string_view key : {"array", "memory", "exchange", "kernels"}) {
+    for (const std::string_view key : {"array", "memory", "operands", "exchange", "kernels"}) {
         if (!root.has(key)) root.impossible(key, "is missing");
     }
     read_array(root.section("array"), target);
     read_memory(root.section("memory"), target.ipu21);
+    read_operands(root.section("operands"), target.ipu21);
     read_exchange(root.section("exchange"), target.ipu21);
     read_kernels(root.section("kernels"), target.ipu21);
     root.finish();
