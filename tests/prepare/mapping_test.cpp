@@ -65,7 +65,8 @@ TEST_CASE("every choice of the mapping is a partition of the matrix") {
     const TargetColumns target = small_target(4, 96);
     const ChipFacts chip(view(target));
     const std::vector<std::vector<std::uint32_t>> parts{{36}, {17, 4, 15}};
-    for (const auto& [groups, inputs] : {std::pair(1U, parts[0]), std::pair(1U, parts[1]), std::pair(3U, parts[0]), std::pair(12U, parts[0])}) {
+    for (const auto& layer : {std::pair(1U, parts[0]), std::pair(1U, parts[1]), std::pair(3U, parts[0]), std::pair(12U, parts[0])}) {
+        const std::uint32_t groups = layer.first;
         MatrixProblem problem;
         problem.spec = {0, groups, 36 / groups, 48 / groups, 0, 0, 48};
         problem.window.kernel_rows = 3;
@@ -75,7 +76,7 @@ TEST_CASE("every choice of the mapping is a partition of the matrix") {
         problem.window.dilation_columns = groups == 3 ? 2 : 1;
         problem.spec.column_stride = problem.spec.inputs_per_group * 48;
         problem.spec.row_stride = problem.spec.column_stride * 2;
-        problem.input_channels = inputs;
+        problem.input_channels = layer.second;
         problem.output_rows = 4;
         problem.output_columns = 11;
         for (const MappingChoice& choice : all_choices(problem, 6, chip)) {
