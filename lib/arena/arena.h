@@ -29,11 +29,13 @@ struct ArenaFailure {
     std::vector<std::uint32_t> conflicts;      ///< placed blocks alive at the same time, ascending by address
     std::uint64_t largest_free = 0;            ///< largest gap between them, alignment not counted
     std::vector<std::uint64_t> addresses;      ///< of everything that had a place; ~0 where none
+    bool proved = false;                       ///< all orders were tried: there is no placement
 };
 
 /// Addresses of all requests such that blocks alive at the same time do not overlap, every block inside one arena. Tries
-/// a few orders (size, lifetime, start), each first fit from the lowest address, and keeps the one that ends lowest. A failed attempt
-/// is no proof that there is no placement; `failure` describes the first order's. Requests of zero bytes get the first arena's begin.
+/// a few orders (size, lifetime, start), each first fit from the lowest address, and keeps the one that ends lowest; where none works,
+/// orders that put forward what found no place, and then all orders within a budget, which is exact for small cases (`failure->proved`).
+/// `failure` describes the first order's. Requests of zero bytes get the first arena's begin.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> place_in_arenas(std::span<const ArenaRequest> requests, std::span<const Arena> arenas,
                                                                         ArenaFailure* failure = nullptr);
 

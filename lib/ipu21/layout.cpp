@@ -58,16 +58,18 @@ bool same_traversal(std::uint32_t a, std::uint32_t b) {
     return first(a) == first(b);
 }
 
+void add_class_copy(const Ipu21& machine, std::uint64_t bytes, ConversionCost& cost) {
+    cost.staging_cycles += ceil_divide<std::uint64_t>(bytes, machine.copy_bytes_per_cycle) + machine.copy_call_cycles;
+    cost.launch_cycles += machine.launch_cycles;
+}
+
 /// Copies and repacking once the data is in the tile.
 void add_local_work(const Target& target, MatrixShape shape, const TileLayout& from, const TileLayout& to, ConversionCost& cost) {
     const Ipu21& machine = target.ipu21;
     const bool moved = !same_traversal(from.order, to.order);
     const bool cast = from.elem_bytes != to.elem_bytes;
     const std::uint64_t bytes = shard_bytes(to, shape);
-    if (same_places(from, to) && !moved && !cast && from.memory != to.memory) {
-        cost.staging_cycles += ceil_divide<std::uint64_t>(bytes, machine.copy_bytes_per_cycle) + machine.copy_call_cycles;
-        cost.launch_cycles += machine.launch_cycles;
-    }
+    if (same_places(from, to) && !moved && !cast && from.memory != to.memory) add_class_copy(machine, bytes, cost);
     if (moved) {
         constexpr std::uint64_t pack_cycles_per_elem = 4;
         cost.staging_cycles += bytes / to.elem_bytes * pack_cycles_per_elem;
@@ -216,6 +218,8 @@ ConversionCost estimate_conversion(const Target& target, MatrixShape shape, cons
     }
     if (!moves) {
         cost.exchange_cycles = 0;
+        // All that is wanted is there, but in the other class: a copy, unless repacking or a cast writes it anew anyway.
+        if (from.memory != to.memory && cost.staging_cycles == 0) add_class_copy(machine, shard_bytes(to, shape), cost);
         return cost;
     }
     if (!exclusive) cost.exchange_cycles += machine.receive_tail_cycles + longest_row_cycles;

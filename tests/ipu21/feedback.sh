@@ -74,7 +74,7 @@ expect "the story: every refusal with its reason, then the success" \
   test "$(story "$placed" | sed -n '$p')" = "attempt $((count + 1)): placed"
 expect "one line per attempt" test "$(story "$placed" | wc -l)" = "$((count + 1))"
 expect "reasons name tile, class, size, life, gap, plan and operator" test "$(story "$placed" | grep -cE \
-  'tile [0-9]+: no (standard|interleaved) memory for .* of [0-9]+ bytes \(steps [0-9]+ to [0-9]+\); .* the largest gap is [0-9]+ bytes. Plan to avoid: .* of operator')" = "$count"
+  'tile [0-9]+: no (standard|interleaved) memory for .* of [0-9]+ bytes \(steps [0-9]+ to [0-9]+\); .* the largest gap is [0-9]+ bytes.*\. Plan to avoid: .* of operator')" = "$count"
 
 # Every constraint names the one plan that its attempt used, and every later search leaves it out.
 field() { "$bin/weft-inspect" dump --columns "$1" "$2" | awk -F'\t' '!/^#/ && $1 != "row" { print $NF }'; }

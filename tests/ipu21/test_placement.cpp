@@ -13,53 +13,87 @@ using namespace weft::ipu21;
 
 namespace {
 
-/// No two allocations of a tile that are alive together overlap, and all lie where their class may.
-void check_allocations(const ProgramColumns& program, const Target& target) {
-    struct Block {
-        std::uint32_t first;
-        std::uint32_t last;
-        std::uint32_t begin;
-        std::uint32_t end;
-    };
+/// One buffer on one tile.
+struct Block {
+    std::uint32_t buffer;
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+
+/// Whether two buffers may stand in one place although both are alive at some step: the same value under another name, or the result of an
+/// operator over an operand that dies there.
+bool may_share(const ProgramColumns& program, const TasksColumns& tasks, const TileBuffer& a, const TileBuffer& b) {
+    if (a.memory != b.memory) return false;
+    if (a.value != no_id && a.value == b.value) return true;
+    const TileBuffer& later = a.first_step > b.first_step || (a.first_step == b.first_step && a.kind == static_cast<std::uint32_t>(TileBufferKind::Value) &&
+                                                                tasks.tile_values[a.value].producer == a.operator_index && a.operator_index >= b.operator_index)
+                                  ? a
+                                  : b;
+    const TileBuffer& earlier = &later == &a ? b : a;
+    if (later.value == no_id || earlier.value == no_id) return false;
+    const std::uint32_t op = tasks.tile_values[later.value].producer;
+    if (op == no_id || tasks.tile_values[earlier.value].is_output != 0) return false;
+    const auto inputs = std::span(tasks.tile_inputs).subspan(tasks.tile_operators[op].first_input, tasks.tile_operators[op].input_count);
+    if (std::ranges::find(inputs, earlier.value) == inputs.end()) return false;
+    for (std::uint32_t step = std::max(a.first_step, b.first_step); step <= std::min(a.last_step, b.last_step); ++step) {
+        if (program.tile_steps[step].operator_index != op) return false;
+    }
+    return true;
+}
+
+/// No two buffers of a tile that are alive together overlap, but for those that may stand in one place; and all lie where their class may.
+/// Returns how many share their place.
+std::uint64_t check_allocations(const ProgramColumns& program, const TasksColumns& tasks, const Target& target) {
     std::map<std::uint32_t, std::vector<Block>> tiles;
     std::map<std::uint32_t, std::uint32_t> interleaved_top;
-    for (const TileBuffer& buffer : program.tile_buffers) {
+    std::uint64_t misplaced = 0;
+    const Ipu21& machine = target.ipu21;
+    for (std::uint32_t row = 0; row < program.tile_buffers.size(); ++row) {
+        const TileBuffer& buffer = program.tile_buffers[row];
+        const auto kind = static_cast<TileBufferKind>(buffer.kind);
+        const bool amp = kind == TileBufferKind::Value || kind == TileBufferKind::Copy || kind == TileBufferKind::Temporary;
+        const std::uint32_t alignment = amp ? 32 : kind == TileBufferKind::Weights ? 8 : 4;
         for (std::uint32_t i = buffer.first_allocation; i < buffer.first_allocation + buffer.allocation_count; ++i) {
             const TileAllocation& a = program.allocations[i];
-            tiles[a.tile].push_back({buffer.first_step, buffer.last_step, a.address, a.address + a.bytes});
-            const auto kind = static_cast<TileBufferKind>(buffer.kind);
-            const bool amp = kind == TileBufferKind::Value || kind == TileBufferKind::Copy || kind == TileBufferKind::Temporary;
-            CHECK(a.address % (amp ? 32 : kind == TileBufferKind::Weights ? 8 : 4) == 0);
-            CHECK(a.address >= target.ipu21.standard_begin);
-            CHECK(a.address + a.bytes <= target.ipu21.placeable_end);
+            tiles[a.tile].push_back({row, a.address, a.address + a.bytes});
+            bool right = a.address % alignment == 0 && a.address >= machine.standard_begin && a.address + a.bytes <= machine.placeable_end;
             if (buffer.memory == 1) {
-                CHECK(a.address >= target.ipu21.interleaved_begin);
+                right = right && a.address >= machine.interleaved_begin;
                 interleaved_top[a.tile] = std::max(interleaved_top[a.tile], a.address + a.bytes);
-            } else if (a.address < target.ipu21.interleaved_begin) {
-                CHECK(a.address + a.bytes <= target.ipu21.interleaved_begin - target.ipu21.support_bytes);
+            } else if (a.address < machine.interleaved_begin) {
+                right = right && a.address + a.bytes <= machine.interleaved_begin - machine.support_bytes;
             }
+            misplaced += right ? 0 : 1;
         }
     }
     for (const TileBuffer& buffer : program.tile_buffers) {
         for (std::uint32_t i = buffer.first_allocation; buffer.memory == 0 && i < buffer.first_allocation + buffer.allocation_count; ++i) {
             const TileAllocation& a = program.allocations[i];
-            if (a.address < target.ipu21.interleaved_begin || interleaved_top[a.tile] == 0) continue;
-            // Behind the interleaved data, from the next element on.
-            CHECK(a.address >= interleaved_top[a.tile]);
-            const std::uint32_t element = target.ipu21.interleaved_element_bytes;
-            CHECK((a.address - target.ipu21.interleaved_begin) / element > (interleaved_top[a.tile] - 1 - target.ipu21.interleaved_begin) / element);
+            if (a.address < machine.interleaved_begin || interleaved_top[a.tile] == 0) continue;
+            // Behind the interleaved data, from the next element on: what streams through the matrix unit, from standard memory, never lies in
+            // an element of its result, which is interleaved.
+            const std::uint32_t element = machine.interleaved_element_bytes;
+            const bool apart = (a.address - machine.interleaved_begin) / element > (interleaved_top[a.tile] - 1 - machine.interleaved_begin) / element;
+            misplaced += a.address >= interleaved_top[a.tile] && apart ? 0 : 1;
         }
     }
+    CHECK(misplaced == 0);
     std::uint64_t overlaps = 0;
+    std::uint64_t shared = 0;
     for (const auto& [tile, blocks] : tiles) {
         for (std::size_t i = 0; i < blocks.size(); ++i) {
             for (std::size_t j = 0; j < i; ++j) {
-                const bool together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
-                overlaps += together && blocks[i].begin < blocks[j].end && blocks[j].begin < blocks[i].end ? 1 : 0;
+                const TileBuffer& a = program.tile_buffers[blocks[i].buffer];
+                const TileBuffer& b = program.tile_buffers[blocks[j].buffer];
+                const bool together = a.first_step <= b.last_step && b.first_step <= a.last_step;
+                if (!together || blocks[i].begin >= blocks[j].end || blocks[j].begin >= blocks[i].end) continue;
+                const bool same = blocks[i].begin == blocks[j].begin && blocks[i].end == blocks[j].end && may_share(program, tasks, a, b);
+                ++(same ? shared : overlaps);
             }
         }
     }
     CHECK(overlaps == 0);
+    return shared;
 }
 
 /// Two operators of which the first has a fast plan whose temporary fits the estimate's sum but no single gap.
@@ -114,7 +148,7 @@ Feedback run_feedback(const TasksColumns& tasks, const TargetColumns& target, in
         feedback.choice = pool_text(tasks.name_pool, tasks.tile_plans[schedules[0].plan_choice[0]].key);
         if (!lowered.failure) {
             feedback.placed = true;
-            check_allocations(lowered.program, view(target));
+            (void)check_allocations(lowered.program, tasks, view(target));
             continue;
         }
         // The constraint names a plan that this schedule uses and that no earlier constraint names.
@@ -193,16 +227,55 @@ TEST_CASE("estimates are conservative: no plan is placed in more than it was est
     CHECK(compared > 100);
 }
 
-TEST_CASE("programs of random small networks are placed without overlap") {
+TEST_CASE("programs of random small networks are placed without overlap; results stand over operands that die") {
     Random random(1);
+    std::uint64_t shared = 0;
     for (int round = 0; round < 6; ++round) {
         TargetColumns target = test::c600();
         target.core_count = 16 + random.below(80);
         const GraphColumns graph = test::mlp_graph(1, 20 + random.below(100), 64 * (1 + random.below(4)), 64 * (1 + random.below(8)));
         const test::Chain chain(graph, target);
         REQUIRE(!chain.lowered.failure);
-        check_allocations(chain.lowered.program, view(target));
+        shared += check_allocations(chain.lowered.program, chain.tasks, view(target));
     }
+    TargetColumns target = test::c600();
+    target.core_count = 96;
+    const test::Chain block(test::block_graph(64, 128, 256, 4), target);
+    REQUIRE(!block.lowered.failure);
+    shared += check_allocations(block.lowered.program, block.tasks, view(target));
+    CHECK(shared > 0);
+}
+
+TEST_CASE("an element-wise result stands in its operand's place, and only where nobody needs the operand") {
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    const auto addresses = [&](bool kept) {
+        test::GraphBuilder g;
+        const std::uint32_t x = g.input("x", {1, 64, 64});
+        const std::uint32_t up = g.linear("up", x, 128);
+        const std::uint32_t gelu = g.unary(OperatorKind::Gelu, "gelu", up);
+        g.real(AttributeKey::Alpha, 0);
+        if (kept) g.output(up);
+        g.output(g.linear("down", gelu, 64));
+        const TasksColumns all = prepare(view(g.graph()), view(target), {});
+        // In the layout and class that the product leaves.
+        const TileOperator& product = all.tile_operators[0];
+        PrepareOptions options;
+        options.forced = {{"up", std::string(pool_text(all.name_pool, all.tile_plans[product.first_plan].key))},
+                          {"gelu", fmt::format("local [{}] to interleaved", to_text(all.tile_layouts[all.tile_plans[product.first_plan].output_layout]))}};
+        const test::Chain chain(g.graph(), target, options);
+        REQUIRE(!chain.lowered.failure);
+        (void)check_allocations(chain.lowered.program, chain.tasks, view(target));
+        std::map<std::uint32_t, std::uint32_t> of_value;   // address on tile 0
+        for (const TileBuffer& buffer : chain.lowered.program.tile_buffers) {
+            if (static_cast<TileBufferKind>(buffer.kind) == TileBufferKind::Value) of_value[buffer.value] = chain.lowered.program.allocations[buffer.first_allocation].address;
+        }
+        return std::pair(of_value.at(chain.tasks.tile_operators[0].output), of_value.at(chain.tasks.tile_operators[1].output));
+    };
+    const auto [operand, result] = addresses(false);
+    CHECK(operand == result);
+    const auto [kept_operand, other_result] = addresses(true);
+    CHECK(kept_operand != other_result);
 }
 
 TEST_CASE("feedback: a plan that fits the estimate and not the memory is named, avoided, and the next one chosen") {

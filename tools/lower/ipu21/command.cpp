@@ -19,10 +19,12 @@ ConstraintColumns constraint_of(const PlacementFailure& failure) {
     constraint.largest_free_bytes = failure.largest_free;
     constraint.first_step = failure.buffers[failure.buffer].first_step;
     constraint.last_step = failure.buffers[failure.buffer].last_step;
-    for (const PlacementConflict& conflict : failure.conflicts) {
-        const TileBuffer& buffer = failure.buffers[conflict.buffer];
-        constraint.conflicts.push_back({buffer.kind, buffer.operator_index, buffer.value, buffer.first_step, buffer.last_step, conflict.address, conflict.bytes});
-    }
+    const auto row_of = [&](std::uint32_t id, std::uint32_t address, std::uint32_t bytes) {
+        const TileBuffer& buffer = failure.buffers[id];
+        return ConstraintConflict{buffer.kind, buffer.operator_index, buffer.value, buffer.first_step, buffer.last_step, address, bytes};
+    };
+    for (const PlacementConflict& conflict : failure.conflicts) constraint.conflicts.push_back(row_of(conflict.buffer, conflict.address, conflict.bytes));
+    for (const std::uint32_t buffer : failure.group) constraint.group.push_back(row_of(buffer, 0, static_cast<std::uint32_t>(failure.bytes)));
     return constraint;
 }
 

@@ -23,6 +23,8 @@ struct PlacementFailure {
     std::uint32_t tile = 0;
     std::uint32_t memory = 0;              ///< TileMemory
     std::uint32_t buffer = 0;              ///< row of `buffers`
+    std::vector<std::uint32_t> group;      ///< buffers that were to share its place, itself among them
+    bool proved = false;                   ///< no placement exists on this tile
     std::uint64_t bytes = 0;
     std::uint64_t alignment = 0;
     std::uint64_t largest_free = 0;

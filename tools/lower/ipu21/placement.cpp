@@ -70,6 +70,12 @@ struct TileRequests {
     auto operator<=>(const TileRequests&) const = default;
 };
 
+/// Buffers behind the requests of one tile: one group each, most with one member.
+struct TileGroups {
+    TileRequests requests;
+    std::array<std::vector<std::vector<std::uint32_t>>, 2> members;
+};
+
 struct TilePlacement {
     std::array<std::vector<std::uint64_t>, 2> addresses;
     bool failed = false;
@@ -121,36 +127,134 @@ std::uint32_t blamed_buffer(const StepProgram& program, const std::vector<std::u
     return blamed;
 }
 
-PlacementFailure describe(const Tasks& tasks, const Schedule& schedule, const StepProgram& program, const std::vector<std::uint32_t>& bytes,
-                          std::size_t tiles, std::uint32_t tile, const std::vector<std::uint32_t>& buffers, const TilePlacement& placement,
-                          std::span<const ArenaRequest> requests) {
-    PlacementFailure failure;
-    const ArenaFailure& arena = placement.failure;
-    failure.tile = tile;
-    failure.memory = placement.failed_class;
-    failure.buffer = buffers[arena.request];
-    failure.bytes = requests[arena.request].bytes;
-    failure.alignment = requests[arena.request].alignment;
-    failure.largest_free = arena.largest_free;
-    std::vector<std::uint32_t> conflicts;
-    for (const std::uint32_t other : arena.conflicts) {
-        conflicts.push_back(buffers[other]);
-        failure.conflicts.push_back({buffers[other], static_cast<std::uint32_t>(arena.addresses[other]), static_cast<std::uint32_t>(requests[other].bytes)});
+/// Gathers the buffers of tiles into requests and places them.
+class Placer {
+public:
+    Placer(const Tasks& tasks, const Schedule& schedule, const Target& target, StepProgram& program, const std::vector<std::uint32_t>& bytes)
+        : tasks_(tasks), schedule_(schedule), target_(target), program_(program), bytes_(bytes), of_buffer_(program.buffers.size()) {}
+
+    std::optional<PlacementFailure> run(std::vector<TileAllocation>& allocations) {
+        for (std::uint32_t tile = 0; tile < target_.core_count; ++tile) {
+            if (auto failure = place(tile)) return failure;
+        }
+        for (std::size_t row = 0; row < program_.buffers.size(); ++row) {
+            program_.buffers[row].first_allocation = static_cast<std::uint32_t>(allocations.size());
+            program_.buffers[row].allocation_count = static_cast<std::uint32_t>(of_buffer_[row].size());
+            allocations.insert(allocations.end(), of_buffer_[row].begin(), of_buffer_[row].end());
+        }
+        return std::nullopt;
     }
-    failure.buffers = program.buffers;
-    const std::uint32_t blamed = program.buffers[blamed_buffer(program, bytes, tiles, tile, failure.buffer, conflicts)].operator_index;
-    const std::uint32_t op = blamed != no_id ? blamed : program.steps[program.buffers[failure.buffer].first_step].operator_index;
-    failure.operator_name = pool_text(tasks.name_pool, tasks.tile_operators[op].name);
-    failure.plan_key = pool_text(tasks.name_pool, tasks.tile_plans[schedule.plan_choice[op]].key);
-    constexpr std::array kinds{"value", "converted copy", "weights", "temporaries", "exchange rows"};
-    failure.text = fmt::format(
-        "tile {}: no {} memory for {} of {} bytes (steps {} to {}); {} buffers are alive beside it, the largest gap is {} bytes. "
-        "Plan to avoid: '{}' of operator '{}'",
-        tile, failure.memory == 0 ? "standard" : "interleaved", kinds[program.buffers[failure.buffer].kind], failure.bytes,
-        program.buffers[failure.buffer].first_step, program.buffers[failure.buffer].last_step, conflicts.size(), failure.largest_free,
-        failure.plan_key, failure.operator_name);
-    return failure;
-}
+
+private:
+    /// Results in their operands' places need less memory at every moment, but one place for longer; where that finds none, every result
+    /// gets its own.
+    std::optional<PlacementFailure> place(std::uint32_t tile) {
+        std::optional<PlacementFailure> first;
+        for (const bool in_place : {true, false}) {
+            const TileGroups groups = groups_on(tile, in_place);
+            auto at = known_.find(groups.requests);
+            if (at == known_.end()) at = known_.emplace(groups.requests, place_tile(target_, groups.requests)).first;
+            if (!at->second.failed) {
+                record(tile, groups, at->second);
+                return std::nullopt;
+            }
+            if (!first) first = describe(tile, groups, at->second);
+        }
+        return first;
+    }
+
+    [[nodiscard]] std::uint32_t size_on(std::uint32_t buffer, std::uint32_t tile) const { return bytes_[std::size_t{buffer} * target_.core_count + tile]; }
+
+    [[nodiscard]] TileGroups groups_on(std::uint32_t tile, bool in_place) const {
+        std::vector<std::uint32_t> root(program_.buffers.size());
+        for (std::uint32_t i = 0; i < root.size(); ++i) root[i] = i;
+        const auto find = [&](std::uint32_t buffer) {
+            while (root[buffer] != buffer) buffer = root[buffer] = root[root[buffer]];
+            return buffer;
+        };
+        for (const BufferAlias& alias : program_.aliases) {
+            const bool alike = program_.buffers[alias.earlier].memory == program_.buffers[alias.later].memory &&
+                               size_on(alias.earlier, tile) == size_on(alias.later, tile);
+            if (!alike || !(alias.renamed || in_place)) continue;
+            const std::uint32_t a = find(alias.earlier);
+            const std::uint32_t b = find(alias.later);
+            root[std::max(a, b)] = std::min(a, b);
+        }
+        TileGroups groups;
+        std::vector<std::uint32_t> place(root.size(), no_id);   // of a group among the requests of its class
+        for (std::uint32_t row = 0; row < root.size(); ++row) {
+            if (size_on(row, tile) == 0) continue;
+            const TileBuffer& buffer = program_.buffers[row];
+            std::vector<ArenaRequest>& requests = groups.requests.of_class[buffer.memory];
+            const std::uint32_t alignment = alignment_bytes(tasks_, target_.ipu21, buffer);
+            std::uint32_t& at = place[find(row)];
+            if (at == no_id) {
+                at = static_cast<std::uint32_t>(requests.size());
+                requests.push_back({size_on(row, tile), alignment, buffer.first_step, buffer.last_step});
+                groups.members[buffer.memory].push_back({row});
+                continue;
+            }
+            requests[at].alignment = std::max<std::uint64_t>(requests[at].alignment, alignment);
+            requests[at].first = std::min(requests[at].first, buffer.first_step);
+            requests[at].last = std::max(requests[at].last, buffer.last_step);
+            groups.members[buffer.memory][at].push_back(row);
+        }
+        return groups;
+    }
+
+    void record(std::uint32_t tile, const TileGroups& groups, const TilePlacement& placement) {
+        for (std::size_t of_class = 0; of_class < 2; ++of_class) {
+            for (std::size_t i = 0; i < groups.members[of_class].size(); ++i) {
+                for (const std::uint32_t row : groups.members[of_class][i]) {
+                    of_buffer_[row].push_back({tile, static_cast<std::uint32_t>(placement.addresses[of_class][i]), size_on(row, tile)});
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] PlacementFailure describe(std::uint32_t tile, const TileGroups& groups, const TilePlacement& placement) const {
+        const ArenaFailure& arena = placement.failure;
+        const auto& members = groups.members[placement.failed_class];
+        const ArenaRequest& request = groups.requests.of_class[placement.failed_class][arena.request];
+        PlacementFailure failure;
+        failure.tile = tile;
+        failure.memory = placement.failed_class;
+        failure.group = members[arena.request];
+        failure.buffer = failure.group.front();
+        failure.bytes = request.bytes;
+        failure.alignment = request.alignment;
+        failure.largest_free = arena.largest_free;
+        failure.proved = arena.proved;
+        failure.buffers = program_.buffers;
+        std::vector<std::uint32_t> conflicts;
+        for (const std::uint32_t other : arena.conflicts) {
+            for (const std::uint32_t row : members[other]) {
+                conflicts.push_back(row);
+                failure.conflicts.push_back({row, static_cast<std::uint32_t>(arena.addresses[other]), size_on(row, tile)});
+            }
+        }
+        const std::uint32_t blamed = program_.buffers[blamed_buffer(program_, bytes_, target_.core_count, tile, failure.buffer, conflicts)].operator_index;
+        const std::uint32_t op = blamed != no_id ? blamed : program_.steps[program_.buffers[failure.buffer].first_step].operator_index;
+        failure.operator_name = pool_text(tasks_.name_pool, tasks_.tile_operators[op].name);
+        failure.plan_key = pool_text(tasks_.name_pool, tasks_.tile_plans[schedule_.plan_choice[op]].key);
+        constexpr std::array kinds{"value", "converted copy", "weights", "temporaries", "exchange rows"};
+        const std::string shared = failure.group.size() == 1 ? "" : fmt::format(" (and {} more in its place)", failure.group.size() - 1);
+        failure.text = fmt::format("tile {}: no {} memory for {}{} of {} bytes (steps {} to {}); {} buffers are alive beside it, the largest gap is {} bytes{}. "
+                                   "Plan to avoid: '{}' of operator '{}'",
+                                   tile, failure.memory == 0 ? "standard" : "interleaved", kinds[program_.buffers[failure.buffer].kind], shared, failure.bytes,
+                                   request.first, request.last, conflicts.size(), failure.largest_free, failure.proved ? ", and no order of placing helps" : "",
+                                   failure.plan_key, failure.operator_name);
+        return failure;
+    }
+
+    const Tasks& tasks_;
+    const Schedule& schedule_;
+    const Target& target_;
+    StepProgram& program_;
+    const std::vector<std::uint32_t>& bytes_;
+    std::vector<std::vector<TileAllocation>> of_buffer_;
+    std::map<TileRequests, TilePlacement> known_;
+};
 
 }  // namespace
 
@@ -186,39 +290,7 @@ std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& sche
 
 std::optional<PlacementFailure> place_buffers(const Tasks& tasks, const Schedule& schedule, const Target& target, StepProgram& program,
                                               const std::vector<std::uint32_t>& bytes, std::vector<TileAllocation>& allocations) {
-    const std::size_t tiles = target.core_count;
-    std::vector<std::vector<TileAllocation>> of_buffer(program.buffers.size());
-    std::map<TileRequests, TilePlacement> known;
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
-        TileRequests requests;
-        std::array<std::vector<std::uint32_t>, 2> buffers;
-        for (std::uint32_t row = 0; row < program.buffers.size(); ++row) {
-            const std::uint32_t size = bytes[row * tiles + tile];
-            if (size == 0) continue;
-            const TileBuffer& buffer = program.buffers[row];
-            requests.of_class[buffer.memory].push_back({size, alignment_bytes(tasks, target.ipu21, buffer), buffer.first_step, buffer.last_step});
-            buffers[buffer.memory].push_back(row);
-        }
-        auto at = known.find(requests);
-        if (at == known.end()) at = known.emplace(requests, place_tile(target, requests)).first;
-        const TilePlacement& placement = at->second;
-        if (placement.failed) {
-            const std::uint32_t of_class = placement.failed_class;
-            return describe(tasks, schedule, program, bytes, tiles, tile, buffers[of_class], placement, requests.of_class[of_class]);
-        }
-        for (std::size_t of_class = 0; of_class < 2; ++of_class) {
-            for (std::size_t i = 0; i < buffers[of_class].size(); ++i) {
-                of_buffer[buffers[of_class][i]].push_back({tile, static_cast<std::uint32_t>(placement.addresses[of_class][i]),
-                                                           static_cast<std::uint32_t>(requests.of_class[of_class][i].bytes)});
-            }
-        }
-    }
-    for (std::size_t row = 0; row < program.buffers.size(); ++row) {
-        program.buffers[row].first_allocation = static_cast<std::uint32_t>(allocations.size());
-        program.buffers[row].allocation_count = static_cast<std::uint32_t>(of_buffer[row].size());
-        allocations.insert(allocations.end(), of_buffer[row].begin(), of_buffer[row].end());
-    }
-    return std::nullopt;
+    return Placer(tasks, schedule, target, program, bytes).run(allocations);
 }
 
 }  // namespace weft::ipu21

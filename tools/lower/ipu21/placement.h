@@ -10,8 +10,9 @@ namespace weft::ipu21 {
 [[nodiscard]] std::vector<std::uint32_t> buffer_bytes(const Tasks& tasks, const Schedule& schedule, const Target& target, const StepProgram& program);
 
 /// Addresses for all buffers on all tiles: interleaved data from the region's begin, the rest of it (from the next element on)
-/// and the standard region for standard data. Fills the buffers' allocation ranges and `allocations`; the support reservation is
-/// taken from the end of the standard region. Returns what failed first, by tile number, or nothing.
+/// and the standard region for standard data. Buffers that are aliases stand in one place for the lives of both. Fills the buffers'
+/// allocation ranges and `allocations`; the support reservation is taken from the end of the standard region. Returns what failed
+/// first, by tile number, or nothing.
 [[nodiscard]] std::optional<PlacementFailure> place_buffers(const Tasks& tasks, const Schedule& schedule, const Target& target, StepProgram& program,
                                                             const std::vector<std::uint32_t>& bytes, std::vector<TileAllocation>& allocations);
 

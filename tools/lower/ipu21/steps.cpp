@@ -21,7 +21,13 @@ std::uint64_t share(std::uint64_t total, std::uint64_t count, std::uint64_t inde
 class Expander {
 public:
     Expander(const Tasks& tasks, const Schedule& schedule, const Target& target)
-        : tasks_(tasks), schedule_(schedule), target_(target), buffer_of_(tasks.tile_values.size(), no_id), layout_of_(tasks.tile_values.size(), no_id) {}
+        : tasks_(tasks), schedule_(schedule), target_(target), buffer_of_(tasks.tile_values.size(), no_id), layout_of_(tasks.tile_values.size(), no_id),
+          last_use_(tasks.tile_values.size(), 0) {
+        for (std::uint32_t op = 0; op < tasks.tile_operators.size(); ++op) {
+            const TileOperator& row = tasks.tile_operators[op];
+            for (const std::uint32_t value : tasks.tile_inputs.subspan(row.first_input, row.input_count)) last_use_[value] = op;
+        }
+    }
 
     StepProgram run() {
         check_choice(tasks_, schedule_, target_);
@@ -121,7 +127,10 @@ private:
                 add_exchange(op_id, {PhaseRole::Conversion, conversion_phase(target_, shape_of(tasks_, value), from, to)}, expected, {source, 1}, {copy, 1});
             }
             if (cost.staging_cycles != 0) add_step(TileStepKind::Staging, op_id, 0, 1, cost.staging_cycles);
-            if (now() == result_.buffers[copy].first_step) add_step(TileStepKind::Staging, op_id, 0, 0, 0);   // nothing to move: a change of name
+            if (now() == result_.buffers[copy].first_step) {   // nothing to move: a change of name
+                add_step(TileStepKind::Staging, op_id, 0, 0, 0);
+                result_.aliases.push_back({source, copy, true});
+            }
             touch(source);
             touch(copy);
             if (conversion.replaces != 0 && layout_of_[value] == conversion.from_layout) {
@@ -143,6 +152,7 @@ private:
     void run_operator(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, std::span<const std::uint32_t> operand) {
         const std::uint32_t output_layout = plan.output_layout;
         const std::uint32_t output = add_buffer(TileBufferKind::Value, tasks_.tile_layouts[output_layout].memory, op.output, op_id, output_layout);
+        note_in_place(op_id, op, operand, output);
         const BufferRun weights = add_resident(op_id, plan);
         const bool gemm = static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm;
         const GemmRuns runs = gemm ? add_gemm_temporaries(op_id, op, plan) : GemmRuns{};
@@ -165,6 +175,22 @@ private:
         buffer_of_[op.output] = output;
         layout_of_[op.output] = output_layout;
     }
+
+    /// Kernels that work element by element or row by row write their result over an operand that nobody reads afterwards.
+    void note_in_place(std::uint32_t op_id, const TileOperator& op, std::span<const std::uint32_t> operand, std::uint32_t output) {
+        const auto kind = static_cast<TileOperatorKind>(op.kind);
+        if (kind == TileOperatorKind::Gemm || kind == TileOperatorKind::Attention) return;
+        for (const std::uint32_t buffer : operand) {
+            const TileBuffer& row = result_.buffers[buffer];
+            const bool dies = static_cast<TileBufferKind>(row.kind) == TileBufferKind::Copy ? buffer_of_[row.value] != buffer || dies_at(row.value, op_id)
+                                                                                           : dies_at(row.value, op_id);
+            if (row.layout != result_.buffers[output].layout || !dies) continue;
+            result_.aliases.push_back({buffer, output, false});
+            return;
+        }
+    }
+
+    [[nodiscard]] bool dies_at(std::uint32_t value, std::uint32_t op_id) const { return tasks_.tile_values[value].is_output == 0 && last_use_[value] <= op_id; }
 
     /// Buffers of a GEMM's phases, and the bytes of its plan that they account for.
     struct GemmRuns {
@@ -272,6 +298,7 @@ private:
     StepProgram result_;
     std::vector<std::uint32_t> buffer_of_;   // per value: where it stands now
     std::vector<std::uint32_t> layout_of_;
+    std::vector<std::uint32_t> last_use_;    // operator
     std::vector<std::uint32_t> copies_;      // of the present operator
     std::uint32_t replaced_value_ = no_id;   // the last value whose layout was replaced, and what it was before
     std::uint32_t replaced_layout_ = no_id;

@@ -14,6 +14,13 @@ struct BufferRun {
     [[nodiscard]] bool empty() const { return count == 0; }
 };
 
+/// Two buffers that may stand in one place, tile by tile where both take the same bytes.
+struct BufferAlias {
+    std::uint32_t earlier = 0;
+    std::uint32_t later = 0;
+    bool renamed = false;   ///< the later one is the earlier one under another layout's name: apart, they would cost a copy that nobody counts
+};
+
 /// A program before placement: steps in order, phases without addresses, buffers without allocations.
 struct StepProgram {
     std::vector<TileStep> steps;
@@ -23,6 +30,7 @@ struct StepProgram {
     std::vector<BufferRun> phase_source;
     std::vector<BufferRun> phase_sink;
     std::vector<TileBuffer> buffers;
+    std::vector<BufferAlias> aliases;
     std::vector<std::uint64_t> temporary_bytes;   ///< per buffer: of a temporary, on every tile of its plan; 0 of others
 };
 
