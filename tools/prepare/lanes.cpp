@@ -210,7 +210,8 @@ WindowReach window_reach(const Tasks& tasks, const Family& family, std::uint32_t
             reach.last_column = std::max<std::int64_t>(reach.last_column, (std::int64_t{piece.column_elems} + piece.length - 1) / channels);
         }
     }
-    return reach;
+    // A part of a layer may leave a part of its input to the others.
+    return reach.first_row == far ? WindowReach{0, -1, 0, -1} : reach;
 }
 
 void cut_lanes(TasksColumns& columns, std::uint64_t lane_ns) {
