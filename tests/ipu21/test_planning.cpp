@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "base/random.h"
 
@@ -253,6 +255,111 @@ TEST_CASE("the filter of candidates does not depend on the order in which they w
             CHECK(keys(filter_candidates(context, std::move(other), cap)) == expected);
         }
     }
+}
+
+TEST_CASE("grid orders: rows-fast where weights move and only on request, never where they are resident; duplicates are dropped") {
+    const GraphColumns graph = test::mlp_graph(1, 100, 192, 384);
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    const auto rows_fast = [](const TilePlan& plan) { return plan.order == static_cast<std::uint32_t>(TileGridOrder::RowsFast); };
+    const auto moves = [](const TilePlan& plan) {
+        return plan.distribution == static_cast<std::uint32_t>(TileDistribution::PanelReduction) || plan.weight_copies < plan.rows;
+    };
+    PrepareOptions options;
+    options.candidates.plans_per_operator = 100'000;
+    PrepareFigures figures;
+    const TasksColumns usual = prepare(view(graph), view(target), options, &figures);
+    CHECK(figures.counts.same_grouping > 0);
+    for (const TilePlan& plan : usual.tile_plans) {
+        CHECK(!rows_fast(plan));
+        CHECK(plan.order == plan.owner_order);
+    }
+    options.candidates.all_grid_orders = true;
+    const TasksColumns all = prepare(view(graph), view(target), options);
+    std::array<int, 4> found{};
+    for (const TilePlan& plan : all.tile_plans) {
+        CHECK(plan.order == plan.owner_order);
+        if (!rows_fast(plan)) continue;
+        CHECK(moves(plan));
+        CHECK((plan.rows > 1 && plan.columns * plan.inner > 1));
+        ++found[plan.distribution];
+    }
+    for (const TileDistribution d : {TileDistribution::OutputStationary, TileDistribution::PanelReduction, TileDistribution::ParallelReduction}) {
+        CHECK(found[static_cast<std::size_t>(d)] > 0);
+    }
+}
+
+TEST_CASE("candidates cover storage, orientation, blocks, splits and precision") {
+    const GraphColumns graph = test::mlp_graph(1, 96, 256, 512);
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    PrepareOptions options;
+    options.candidates.plans_per_operator = 100'000;
+    options.candidates.precisions = {2, 4};
+    const TasksColumns tasks = prepare(view(graph), view(target), options);
+    validate(view(tasks), "tasks");
+    std::set<std::string> seen;
+    const TileOperator& down = tasks.tile_operators[2];
+    for (std::uint32_t row = down.first_plan; row < down.first_plan + down.plan_count; ++row) {
+        const TilePlan& p = tasks.tile_plans[row];
+        const TileLayout& input = tasks.tile_layouts[tasks.plan_layouts[p.first_layout]];
+        const std::string kind(to_text(static_cast<Distribution>(p.distribution)));
+        const bool swapped = input.order == static_cast<std::uint32_t>(TileOrder::AmpTransposedRight);
+        seen.insert(kind + (p.weight_copies == p.rows ? " resident" : p.weight_columns > 1 ? " storage grid" : " sharded"));
+        seen.insert(kind + (p.interleaved_weights != 0 ? " interleaved" : " standard"));
+        seen.insert(fmt::format("{} f{}", kind, 8 * input.elem_bytes));
+        seen.insert(kind + (swapped ? " swapped" : " normal"));
+        if (kind == "output-stationary") seen.insert(fmt::format("block {}", p.output_block));
+        if (kind == "parallel-reduction" && p.inner > 2) seen.insert(p.fan_in == 2 ? "sums one by one" : "sums at once");
+        if (kind == "parallel-reduction" && p.inner > 1) seen.insert(p.split_rows > 1 ? "rows split" : "columns split");
+    }
+    for (const char* wanted :
+         {"output-stationary resident", "output-stationary sharded", "output-stationary storage grid", "output-stationary f32", "block 32", "block 64",
+          "block 128", "panel-reduction sharded", "parallel-reduction resident", "parallel-reduction sharded", "parallel-reduction swapped",
+          "parallel-reduction normal", "parallel-reduction f32", "parallel-reduction standard", "parallel-reduction interleaved", "sums one by one",
+          "sums at once", "rows split", "columns split"}) {
+        INFO(std::string(wanted));
+        CHECK(seen.count(wanted) == 1);
+    }
+}
+
+TEST_CASE("plans that the filter may leave out can be forced, lowered and placed: pairs of rows, panel copies, every order and storage") {
+    const GraphColumns graph = test::mlp_graph(1, 96, 256, 512);
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    for (const char* key : {
+             "output-stationary 8x8x1 columns-fast owners=columns-fast k64 n64 interleaved weights=2x1x4 panels=1 fan-in=2 split=1x1 direct normal f16",
+             "output-stationary 8x8x1 columns-fast owners=columns-fast k64 n64 standard weights=1x1x8 panels=1 fan-in=2 split=1x1 staged normal f16",
+             "output-stationary 8x2x1 rows-fast owners=rows-fast k64 n128 interleaved weights=4x2x1 panels=1 fan-in=2 split=1x1 direct normal f16",
+             "output-stationary 8x2x1 rows-fast owners=columns-fast k64 n128 standard weights=4x1x1 panels=1 fan-in=2 split=1x1 direct normal f16",
+             "panel-reduction 8x1x4 rows-fast owners=rows-fast k64 n64 interleaved weights=4x2x1 panels=2 fan-in=3 split=1x1 direct normal f16",
+             "parallel-reduction 8x4x2 columns-fast owners=columns-fast k64 n64 interleaved weights=2x1x4 panels=1 fan-in=2 split=2x1 direct normal f16",
+             "parallel-reduction 4x4x4 rows-fast owners=rows-fast k64 n64 standard weights=4x1x1 panels=1 fan-in=2 split=1x4 direct normal f16",
+             "parallel-reduction 4x4x4 inner-fast owners=inner-fast k64 n64 standard weights=4x1x1 panels=1 fan-in=4 split=1x4 staged swapped f16",
+             "parallel-reduction 3x4x5 inner-fast owners=inner-fast k64 n64 standard weights=1x1x3 panels=1 fan-in=3 split=1x5 direct normal f32"}) {
+        INFO(std::string(key));
+        const test::Chain chain(graph, target, forced({{"up", key}}));
+        REQUIRE(!chain.lowered.failure);
+        CHECK(chain.key(0) == key);
+        check_phases(chain.lowered.program, target);
+        // Everything was scheduled before; only the places of received pieces can still keep transfers apart.
+        const auto estimate = static_cast<double>(chain.schedules[0].tile_estimate[0].cycles);
+        CHECK(std::abs(estimate / static_cast<double>(chain.timing.latency_cycles) - 1) < 0.01);
+    }
+    const auto refused = [&](const char* key) {
+        try {
+            (void)prepare(view(graph), view(target), forced({{"up", key}}));
+        } catch (const Failure& failure) {
+            return failure.status() == ExitStatus::bad_input;
+        }
+        return false;
+    };
+    // More copies than rows; a resident plan cut in two; a split against the order; a panel reduction without whole blocks; no partner at a time.
+    CHECK(refused("output-stationary 8x8x1 columns-fast owners=columns-fast k64 n64 interleaved weights=2x1x9 panels=1 fan-in=2 split=1x1 direct normal f16"));
+    CHECK(refused("output-stationary 8x8x1 columns-fast owners=columns-fast k64 n64 interleaved weights=2x1x8 panels=1 fan-in=2 split=1x1 direct normal f16"));
+    CHECK(refused("parallel-reduction 8x4x2 rows-fast owners=rows-fast k64 n64 interleaved weights=1x1x8 panels=1 fan-in=2 split=2x1 direct normal f16"));
+    CHECK(refused("panel-reduction 8x1x3 columns-fast owners=columns-fast k64 n64 interleaved weights=4x1x1 panels=1 fan-in=2 split=1x1 direct normal f16"));
+    CHECK(refused("parallel-reduction 8x4x2 columns-fast owners=columns-fast k64 n64 interleaved weights=1x1x8 panels=1 fan-in=1 split=2x1 direct normal f16"));
 }
 
 TEST_CASE("a required plan is chosen; the free choice is never dearer; unknown ones are refused") {
