@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -32,9 +31,10 @@ inline bool can_be_placed(std::span<const ArenaRequest> requests, std::span<cons
     for (const Arena& arena : arenas) {
         for (std::uint64_t at = (arena.begin + request.alignment - 1) / request.alignment * request.alignment; at + request.bytes <= arena.end; at += request.alignment) {
             addresses.push_back(at);
-            const bool clashes = std::ranges::any_of(std::views::iota(std::size_t{0}, next), [&](std::size_t j) {
-                return request.meets(requests[j]) && at < addresses[j] + requests[j].bytes && addresses[j] < at + request.bytes;
-            });
+            bool clashes = false;
+            for (std::size_t j = 0; j < next && !clashes; ++j) {
+                clashes = request.meets(requests[j]) && at < addresses[j] + requests[j].bytes && addresses[j] < at + request.bytes;
+            }
             if (!clashes && can_be_placed(requests, arenas, addresses)) return true;
             addresses.pop_back();
         }
