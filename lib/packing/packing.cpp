@@ -18,10 +18,9 @@ struct CoreRoom {
     std::uint32_t last_family = no_id;   ///< resident already: no more crossbars, no new band
 };
 
-/// Place all followers where the other lanes are; `extra_ns` per core comes on top of what the lanes are expected to take.
-void follow(const Tasks& tasks, const Workload& workload, std::int64_t level_ns, std::span<const std::int64_t> extra_ns, LanePlacement& placement) {
+/// Place all followers where the other lanes are.
+void follow(const Tasks& tasks, const Workload& workload, std::int64_t level_ns, LanePlacement& placement) {
     std::vector<CoreUse> cores(workload.core_count, {0, workload.core_elems});
-    for (std::size_t c = 0; c < extra_ns.size(); ++c) cores[c].busy_ns = extra_ns[c];
     std::vector<std::uint32_t> resident(workload.core_count, no_id);
     for (std::size_t l = 0; l < placement.size(); ++l) {
         const std::uint32_t family = tasks.lanes[l].family;
@@ -102,7 +101,7 @@ public:
     }
     /// The placement, followers added.
     [[nodiscard]] LanePlacement take() {
-        follow(tasks_, workload_, limit_ns_, {}, placement_);
+        follow(tasks_, workload_, limit_ns_, placement_);
         return std::move(placement_);
     }
 
@@ -182,95 +181,6 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
         }
     }
     return packer.take();
-}
-
-namespace {
-
-/// A run of lanes of one family on one core.
-struct Band {
-    std::uint32_t first_lane = 0;
-    std::uint32_t lane_count = 0;
-    std::uint16_t core = 0;
-    std::int64_t work_ns = 0;
-};
-
-std::vector<Band> bands_of(const Tasks& tasks, const Family& family, const LanePlacement& placement) {
-    std::vector<Band> bands;
-    for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
-        if (bands.empty() || bands.back().core != placement[l]) bands.push_back({l, 0, placement[l], 0});
-        ++bands.back().lane_count;
-        bands.back().work_ns += static_cast<std::int64_t>(tasks.lanes[l].work_ns);
-    }
-    return bands;
-}
-
-/// One round of moving borders. `busy` per core; `movable` per core: work in families that have more than one band.
-void move_borders(const Tasks& tasks, const Workload& workload, const CoreLoads& loads, LanePlacement& placement) {
-    const std::int64_t mean =
-        std::accumulate(loads.occupied_ns.begin(), loads.occupied_ns.end(), std::int64_t{0}) / static_cast<std::int64_t>(loads.occupied_ns.size());
-    std::vector<std::int64_t> movable(loads.occupied_ns.size(), 0);
-    std::vector<std::vector<Band>> all;
-    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
-        if (workload.followers.follows(f)) continue;
-        all.push_back(bands_of(tasks, tasks.families[f], placement));
-        if (all.back().size() < 2) continue;
-        for (const Band& band : all.back()) movable[band.core] += band.work_ns;
-    }
-    for (const auto& bands : all) {
-        if (bands.size() < 2) continue;
-        std::int64_t total = 0;
-        std::int64_t wanted_total = 0;
-        std::vector<std::int64_t> wanted;
-        for (const Band& band : bands) {
-            const std::int64_t lack = mean - loads.occupied_ns[band.core];
-            // The core's lack of work is shared among its movable bands by their size; not the whole step, which would oscillate.
-            const std::int64_t change = multiply_divide(lack * 7 / 10, band.work_ns, std::max<std::int64_t>(1, movable[band.core]));
-            wanted.push_back(std::max<std::int64_t>(0, band.work_ns + change));
-            wanted_total += wanted.back();
-            total += band.work_ns;
-        }
-        if (wanted_total == 0) continue;
-        // Cut the lanes anew where the cumulated wishes, scaled to the family's work, end.
-        std::uint32_t lane = bands.front().first_lane;
-        const std::uint32_t end = bands.back().first_lane + bands.back().lane_count;
-        std::int64_t wished = 0;
-        std::int64_t done = 0;
-        for (std::size_t b = 0; b < bands.size(); ++b) {
-            wished += wanted[b];
-            const std::int64_t border = multiply_divide(wished, total, wanted_total);
-            while (lane < end && (b + 1 == bands.size() ||
-                                  done + static_cast<std::int64_t>(tasks.lanes[lane].work_ns) / 2 < border)) {
-                done += static_cast<std::int64_t>(tasks.lanes[lane].work_ns);
-                placement[lane++] = bands[b].core;
-            }
-        }
-    }
-}
-
-}  // namespace
-
-LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing, LanePlacement placement,
-                            const Rhythm& rhythm) {
-    constexpr int rounds = 40;
-    const std::int64_t level_ns = workload.total_ns / workload.core_count;
-    std::vector<std::int64_t> extra_ns(workload.core_count, 0);
-    LanePlacement best = placement;
-    std::int64_t best_busy = 0;
-    for (int round = 0; round <= rounds; ++round) {
-        const CoreLoads loads = measure_cores(tasks, target, timing, placement, rhythm);
-        const std::int64_t busiest = *std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end());
-        if (round == 0 || busiest < best_busy) {
-            best = placement;
-            best_busy = busiest;
-        }
-        if (round == rounds) break;
-        // What the lanes of a core really take beyond the estimate; averaged over the rounds, because moving lanes changes it.
-        for (std::size_t c = 0; c < extra_ns.size(); ++c) extra_ns[c] = (extra_ns[c] + loads.occupied_ns[c]) / 2;
-        for (std::size_t l = 0; l < placement.size(); ++l) extra_ns[placement[l]] -= workload.lane_ns[l] / 2;
-        move_borders(tasks, workload, loads, placement);
-        follow(tasks, workload, level_ns, extra_ns, placement);
-    }
-    return best;
 }
 
 }  // namespace weft

@@ -30,11 +30,6 @@ template <class Pack>
 
 [[noreturn]] void refuse_packing(const Workload& workload);
 
-/// Move the borders between neighbouring bands so that busy times (exact communication included) come closer to their mean. Keeps the
-/// best of a few rounds.
-[[nodiscard]] LanePlacement balance_bands(const Tasks& tasks, const Workload& workload, const Target& target, const PimTiming& timing,
-                                          LanePlacement placement, const Rhythm& rhythm);
-
 }  // namespace weft
 
 #include "packing/packing_search.h"

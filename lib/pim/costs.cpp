@@ -24,6 +24,13 @@ void require_positive(std::uint64_t value, const Target& target, const char* wha
     if (value == 0) refuse("target '{}': {} is zero, so instructions have no defined time; correct the chip description", target.name, what);
 }
 
+/// Where 64 bits are not enough.
+Picoseconds wide_unit_time(Activity activity, Picoseconds period) {
+    const Wide edge = (Wide{activity.duration} + period - 1) / period * period;
+    const bool late = activity.late && edge == activity.duration;
+    return saturated(edge + (late ? 3 : 2) * Wide{period});
+}
+
 bool reads_two_operands(Opcode op) { return op >= Opcode::Vvadd && op <= Opcode::Vvsra; }
 
 bool writes_output_width(Opcode op) {
@@ -134,8 +141,10 @@ Activity PimCosts::mvmul(std::uint64_t crossbars, std::uint32_t weight_bits, Bit
 
 Picoseconds PimCosts::network(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const {
     const std::uint64_t flits = bytes / bus_width_bytes_ + (bytes % bus_width_bytes_ != 0 ? 1 : 0);
-    const Wide time = Wide{flits} * link_latency_ps_[std::size_t{from} * (std::size_t{core_count_} + 1) + to];
-    return saturated(time / 1000 * 1000);
+    const std::uint32_t latency = link_latency_ps_[std::size_t{from} * (std::size_t{core_count_} + 1) + to];
+    // Most calls by far: no division of 128 bits.
+    if (flits <= 0x7fffffffU) return static_cast<Picoseconds>(flits * latency / 1000 * 1000);
+    return saturated(Wide{flits} * latency / 1000 * 1000);
 }
 
 std::uint64_t PimCosts::results_per_crossbar(std::uint32_t weight_bits) const {
@@ -143,9 +152,11 @@ std::uint64_t PimCosts::results_per_crossbar(std::uint32_t weight_bits) const {
 }
 
 Picoseconds PimCosts::unit_time(Activity activity) const {
-    const Wide edge = (Wide{activity.duration} + period_ - 1) / period_ * period_;
+    constexpr Picoseconds small = picoseconds_limit / 8;
+    if (activity.duration > small || period_ > small) return wide_unit_time(activity, period_);
+    const Picoseconds edge = (activity.duration + period_ - 1) / period_ * period_;
     const bool late = activity.late && edge == activity.duration;
-    return saturated(edge + (late ? 3 : 2) * Wide{period_});
+    return edge + (late ? 3 : 2) * period_;
 }
 
 }  // namespace weft

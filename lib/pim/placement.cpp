@@ -105,27 +105,6 @@ void plan_outputs(const Tasks& tasks, ActorPlan& plan) {
     }
 }
 
-/// Rows of a tile's window that the strips of a matrix family read.
-std::pair<std::int32_t, std::int32_t> strip_rows(const Tasks& tasks, const Family& family) {
-    std::pair<std::int32_t, std::int32_t> rows{std::numeric_limits<std::int32_t>::max(), 0};
-    for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) {
-        for (const Piece& piece : tasks.pieces.subspan(strip.first_piece, strip.piece_count)) {
-            rows.first = std::min(rows.first, static_cast<std::int32_t>(piece.row));
-            rows.second = std::max(rows.second, static_cast<std::int32_t>(piece.row) + 1);
-        }
-    }
-    return rows;
-}
-
-/// Rows that the windows of an actor read, padding included, as offsets from the input's top. `rows`: of strip_rows.
-std::pair<std::int32_t, std::int32_t> window_rows(const Tasks& tasks, const Actor& actor, std::pair<std::int32_t, std::int32_t> rows) {
-    const Family& family = tasks.families[actor.family.index()];
-    const TileGrid grid(family, tasks.tensors[family.output]);
-    const FamilyBand band = band_of(tasks, actor.family.index());
-    const auto origin = [&](std::uint32_t tile) { return window_origin_row(family, band, grid.row_origin(tile / grid.tiles_per_row())); };
-    return {origin(actor.first_tile) + rows.first, origin(actor.first_tile + actor.tile_count - 1) + rows.second};
-}
-
 /// Elements that are cheaper moved for nothing than left out between two messages.
 constexpr std::uint32_t bridged_elems = 128;
 
@@ -141,7 +120,7 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
     // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
     std::vector<BufferDraft> drafts;
-    std::pair<std::int32_t, std::int32_t> rows;   // of the family before
+    StripRows rows;   // of the family before
     FamilyId rows_of;
     for (Actor& actor : plan.actors) {
         const Family& family = tasks.families[actor.family.index()];
@@ -164,8 +143,8 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
             }
             plan.actor_inputs.push_back(entry->second);
             if (matrix) {
-                const auto [first, end] = window_rows(tasks, actor, rows);
-                drafts[entry->second].add_rows(first, end);
+                const StripRows read = window_rows(tasks, actor.family, actor.first_tile, actor.tile_count, rows);
+                drafts[entry->second].add_rows(read.first, read.end);
             }
         }
         for (const Lane& lane : tasks.lanes.subspan(actor.first_lane, actor.lane_count)) {
@@ -177,19 +156,14 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
         }
     }
     for (BufferDraft& draft : drafts) {
-        draft.finish(plan.spans, bridged_elems / tasks.tensors[draft.buffer.tensor.index()].channels);
+        draft.finish(plan.spans, bridged_positions(tasks.tensors[draft.buffer.tensor.index()]));
         plan.inputs.push_back(draft.buffer);
     }
 }
 
-struct TransferTime {
-    std::uint32_t slot = 0;
-    std::uint32_t delays = 0;
-};
-
 /// A value that is written in slot `producer` can leave in slots producer + 1 ... producer + slots (then it is overwritten), and is
 /// used in slot `consumer`; whole rounds in between are spent in delay buffers. As few of those as possible, then as early as possible.
-TransferTime burst_time(std::uint32_t producer, std::uint32_t consumer, std::uint32_t slots) {
+TravelTime burst_time(std::uint32_t producer, std::uint32_t consumer, std::uint32_t slots) {
     if (consumer <= producer) bad_input("the schedule lets level {} read what level {} makes", consumer, producer);
     const std::uint32_t latest = std::min(consumer, producer + slots);
     const std::uint32_t delays = (consumer - latest) / slots;
@@ -199,15 +173,9 @@ TransferTime burst_time(std::uint32_t producer, std::uint32_t consumer, std::uin
 }
 
 /// Woven: written in round p, on the way during round p + 1, used from round p + 2 on.
-TransferTime woven_time(std::uint32_t producer, std::uint32_t consumer) {
+TravelTime woven_time(std::uint32_t producer, std::uint32_t consumer) {
     if (consumer < producer + 2) bad_input("the schedule's woven exchange lets level {} read what level {} makes", consumer, producer);
     return {0, consumer - producer - 2};
-}
-
-TransferTime load_time(const ActorPlan& plan, std::uint32_t consumer) {
-    if (plan.exchange != ExchangePolicy::Woven) return {consumer % plan.slots_per_round, consumer / plan.slots_per_round};
-    if (consumer == 0) bad_input("the schedule's woven exchange has a level 0");
-    return {0, consumer - 1};
 }
 
 void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
@@ -219,8 +187,8 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
         const RowBuffer& input = plan.inputs[target];
         const auto wanted = std::span(plan.spans).subspan(input.first_span, input.span_count);
         if (tasks.tensors[input.tensor.index()].producer == no_id) {
-            const TransferTime time = load_time(plan, input.level);
-            const std::uint32_t most = std::max(1U, load_elems / tasks.tensors[input.tensor.index()].channels);
+            const TravelTime time = load_time(plan.exchange, slots, input.level);
+            const std::uint32_t most = load_positions(tasks.tensors[input.tensor.index()]);
             for (const PositionSpan& span : wanted) {
                 for (std::uint32_t done = 0; done < span.count; done += most) {
                     plan.transfers.push_back({no_id, target, {span.first + done, std::min(most, span.count - done)}, time.slot, time.delays});
@@ -230,15 +198,14 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
         }
         for (const std::uint32_t source : producers[input.tensor.index()]) {
             const RowBuffer& output = plan.outputs[source];
-            const TransferTime time = plan.exchange != ExchangePolicy::Woven ? burst_time(output.level, input.level, slots)
-                                                                             : woven_time(output.level, input.level);
+            const TravelTime time = travel_time(plan.exchange, slots, output.level, input.level);
+            const std::uint32_t most = message_positions(tasks.tensors[input.tensor.index()], plan.exchange);
             const auto made = std::span(plan.spans).subspan(output.first_span, output.span_count);
             for (std::size_t a = 0, b = 0; a < wanted.size() && b < made.size();) {
                 const std::uint32_t first = std::max(wanted[a].first, made[b].first);
                 const std::uint32_t wanted_end = wanted[a].first + wanted[a].count;
                 const std::uint32_t made_end = made[b].first + made[b].count;
                 const std::uint32_t end = std::min(wanted_end, made_end);
-                const std::uint32_t most = plan.exchange == ExchangePolicy::Sided ? std::max(1U, sided_elems / tasks.tensors[input.tensor.index()].channels) : no_id;
                 for (std::uint32_t from = first; from < end; from += std::min(most, end - from)) {
                     plan.transfers.push_back({source, target, {from, std::min(most, end - from)}, time.slot, time.delays});
                 }
@@ -249,6 +216,43 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
 }
 
 }  // namespace
+
+StripRows strip_rows(const Tasks& tasks, const Family& family) {
+    StripRows rows{std::numeric_limits<std::int32_t>::max(), 0};
+    for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) {
+        for (const Piece& piece : tasks.pieces.subspan(strip.first_piece, strip.piece_count)) {
+            rows.first = std::min(rows.first, static_cast<std::int32_t>(piece.row));
+            rows.end = std::max(rows.end, static_cast<std::int32_t>(piece.row) + 1);
+        }
+    }
+    return rows;
+}
+
+StripRows window_rows(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, StripRows rows) {
+    const Family& row = tasks.families[family.index()];
+    const TileGrid grid(row, tasks.tensors[row.output]);
+    const FamilyBand band = band_of(tasks, family.index());
+    const auto origin = [&](std::uint32_t tile) { return window_origin_row(row, band, grid.row_origin(tile / grid.tiles_per_row())); };
+    return {origin(first_tile) + rows.first, origin(first_tile + tile_count - 1) + rows.end};
+}
+
+std::uint32_t bridged_positions(const TaskTensor& tensor) { return bridged_elems / tensor.channels; }
+
+std::uint32_t message_positions(const TaskTensor& tensor, ExchangePolicy exchange) {
+    return exchange == ExchangePolicy::Sided ? std::max(1U, sided_elems / tensor.channels) : no_id;
+}
+
+std::uint32_t load_positions(const TaskTensor& tensor) { return std::max(1U, load_elems / tensor.channels); }
+
+TravelTime travel_time(ExchangePolicy exchange, std::uint32_t slots_per_round, std::uint32_t producer, std::uint32_t consumer) {
+    return exchange == ExchangePolicy::Woven ? woven_time(producer, consumer) : burst_time(producer, consumer, slots_per_round);
+}
+
+TravelTime load_time(ExchangePolicy exchange, std::uint32_t slots_per_round, std::uint32_t consumer) {
+    if (exchange != ExchangePolicy::Woven) return {consumer % slots_per_round, consumer / slots_per_round};
+    if (consumer == 0) bad_input("the schedule's woven exchange has a level 0");
+    return {0, consumer - 1};
+}
 
 std::vector<std::uint32_t> dependency_levels(const Tasks& tasks, std::uint32_t first, std::uint32_t step) {
     std::vector<std::uint32_t> levels(tasks.families.size(), first);

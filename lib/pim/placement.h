@@ -67,6 +67,31 @@ struct ActorPlan {
     ExchangePolicy exchange = ExchangePolicy::Burst;
 };
 
+/// Rows of an input that the strips of a matrix family read, counted from the first row of a tile's window: [first, end).
+struct StripRows {
+    std::int32_t first = 0;
+    std::int32_t end = 0;
+};
+[[nodiscard]] StripRows strip_rows(const Tasks& tasks, const Family& family);
+
+/// Rows of the inputs that the windows of consecutive tiles of a matrix family read, padding included, counted from the input's top.
+[[nodiscard]] StripRows window_rows(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, StripRows rows);
+
+/// Two runs of demanded positions of a tensor with at most so many between them travel together, the positions between included.
+[[nodiscard]] std::uint32_t bridged_positions(const TaskTensor& tensor);
+/// The most positions of a tensor that one message, or one load of a network input, moves.
+[[nodiscard]] std::uint32_t message_positions(const TaskTensor& tensor, ExchangePolicy exchange);
+[[nodiscard]] std::uint32_t load_positions(const TaskTensor& tensor);
+
+struct TravelTime {
+    std::uint32_t slot = 0;
+    std::uint32_t delays = 0;
+};
+/// When what level `producer` makes reaches level `consumer`. Throws Failure(bad_input) where that is not late enough.
+[[nodiscard]] TravelTime travel_time(ExchangePolicy exchange, std::uint32_t slots_per_round, std::uint32_t producer, std::uint32_t consumer);
+/// The same for what is loaded from global memory.
+[[nodiscard]] TravelTime load_time(ExchangePolicy exchange, std::uint32_t slots_per_round, std::uint32_t consumer);
+
 /// Levels: each family `step` after its latest producer, at least `first`. Burst exchange: 0 and 1, woven: 1 and 2.
 [[nodiscard]] std::vector<std::uint32_t> dependency_levels(const Tasks& tasks, std::uint32_t first = 0, std::uint32_t step = 1);
 

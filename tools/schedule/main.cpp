@@ -94,6 +94,9 @@ int main(int argc, char** argv) {
     tool.app().add_option("--placement-moves", options.placement_moves_per_core, "Moves of the placement search per core")
         ->check(CLI::Range(0U, 1000000U))
         ->capture_default_str();
+    tool.app().add_option("--refinement-trials", options.refinement_trials_per_core, "Moves of lanes per core that the balance of load tries")
+        ->check(CLI::Range(0U, 1000000U))
+        ->capture_default_str();
     ipu21::ScheduleCommand tiles;
     tiles.add_options(tool.app());
     tool.add_output(output, "The .cands to write");

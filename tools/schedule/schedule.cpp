@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "packing/packing.h"
-#include "packing/relief.h"
+#include "packing/refine.h"
 #include "packing/workload.h"
 #include "pim/memory_plan.h"
 #include "pim/placement.h"
@@ -102,29 +102,36 @@ public:
         return {on_mesh(std::move(placement), rhythm), fits};
     }
 
-    /// Pack, balance and place. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
+    /// Pack, refine and place. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
     /// A doubled buffer counts twice.
     template <class Pack>
     [[nodiscard]] Placed pack(const Rhythm& rhythm, Pack packer) {
         const std::int64_t halves = rhythm.exchange == ExchangePolicy::Woven ? 2 : 1;
         std::optional<LanePlacement> first;
-        for (const std::int64_t twelfths : {10, 9, 8, 7, 6, 5, 4, 3}) {
+        for (const std::int64_t twelfths : {10, 8, 6, 4, 3}) {
             workload_.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * twelfths / 12 / halves;
             auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) break;
-            LanePlacement balanced = balance_bands(tasks_, workload_, target_, timing_, std::move(packed->placement), rhythm);
-            const MemoryLimit limit{[&](const LanePlacement& placement) { return used_elems(tasks_, target_, placement, rhythm); }, usable_elems(target_)};
-            if (auto fitting = relieve_memory(tasks_, workload_, target_, timing_, balanced, rhythm, limit)) {
-                return {on_mesh(relieve_busiest(tasks_, workload_, target_, timing_, std::move(*fitting), rhythm, limit), rhythm), true};
+            // Another order may have packed the same.
+            const auto known = std::find_if(refined_.begin(), refined_.end(), [&](const Refined& other) {
+                return other.exchange == rhythm.exchange && other.slots_per_round == rhythm.slots_per_round && other.packed == packed->placement;
+            });
+            if (known != refined_.end()) return known->placed;
+            LanePlacement refined = refine(packed->placement, rhythm, options_.refinement_trials_per_core / 3);
+            if (fits_local_memory(tasks_, target_, refined, rhythm)) {
+                // Again where the cores stand: what distances make of the messages differs from core to core.
+                const Placed placed{refine(on_mesh(std::move(refined), rhythm), rhythm, options_.refinement_trials_per_core), true};
+                refined_.push_back({rhythm.exchange, rhythm.slots_per_round, std::move(packed->placement), placed});
+                return placed;
             }
-            if (!first) first = std::move(balanced);
+            if (!first) first = std::move(refined);
         }
         if (!first) {
             // Not even a lane at a time: perhaps what lower really needs is less than the estimate.
             workload_.core_elems = std::numeric_limits<std::int64_t>::max() / 4;
             auto packed = smallest_packing(tasks_, workload_, packer);
             if (!packed) refuse_packing(workload_);
-            first = std::move(packed->placement);
+            first = refine(std::move(packed->placement), rhythm, options_.refinement_trials_per_core);
         }
         return place(std::move(*first), rhythm);
     }
@@ -160,10 +167,22 @@ public:
     }
 
 private:
+    [[nodiscard]] LanePlacement refine(LanePlacement placement, const Rhythm& rhythm, std::uint32_t trials_per_core) const {
+        const RefineLimits limits{workload_.core_crossbars, usable_elems(target_), trials_per_core};
+        return refine_placement(tasks_, target_, timing_, std::move(placement), rhythm, limits);
+    }
+
     /// Cores that talk much become neighbours; what each of them does stays.
     [[nodiscard]] LanePlacement on_mesh(LanePlacement placement, const Rhythm& rhythm) const {
         return place_cores(tasks_, target_, std::move(placement), rhythm, options_.placement_moves_per_core);
     }
+
+    struct Refined {
+        ExchangePolicy exchange = ExchangePolicy::Burst;
+        std::uint32_t slots_per_round = 1;
+        LanePlacement packed;
+        Placed placed;
+    };
 
     const Tasks& tasks_;
     const Target& target_;
@@ -171,6 +190,7 @@ private:
     Hash128 tasks_hash_;
     PimTiming timing_;
     Workload workload_;
+    std::vector<Refined> refined_;
     std::vector<ScheduleColumns> candidates_;
     std::vector<char> fits_;
 };
