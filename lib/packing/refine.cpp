@@ -45,7 +45,7 @@ private:
     [[nodiscard]] std::int64_t penalty_of(std::uint32_t core) const {
         const std::int64_t busy = std::max<std::int64_t>(0, model_.occupied_ns(core) * units / level_ - units);
         const std::int64_t full = model_.used_elems(core) - limits_.core_elems;
-        const std::int64_t over = full > 0 ? full * units / limits_.core_elems + units / 64 : 0;
+        const std::int64_t over = full > 0 ? full * units / limits_.core_elems + units / 4 : 0;
         return busy * busy + 16 * over * over;
     }
 

@@ -117,7 +117,7 @@ public:
                 return other.exchange == rhythm.exchange && other.slots_per_round == rhythm.slots_per_round && other.packed == packed->placement;
             });
             if (known != refined_.end()) return known->placed;
-            LanePlacement refined = refine(packed->placement, rhythm, options_.refinement_trials_per_core / 3);
+            LanePlacement refined = refine(packed->placement, rhythm, options_.refinement_trials_per_core / 2);
             if (fits_local_memory(tasks_, target_, refined, rhythm)) {
                 // Again where the cores stand: what distances make of the messages differs from core to core.
                 const Placed placed{refine(on_mesh(std::move(refined), rhythm), rhythm, options_.refinement_trials_per_core), true};

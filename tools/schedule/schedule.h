@@ -20,7 +20,7 @@ struct ScheduleOptions {
     LatencyOptions latency;
     /// Moves of the placement search per core.
     std::uint32_t placement_moves_per_core = 2000;
-    std::uint32_t refinement_trials_per_core = 100;
+    std::uint32_t refinement_trials_per_core = 150;
 };
 
 /// Candidate schedules, all verified against the target's capacity, candidate zero first. Refuses (Failure) with what the network
