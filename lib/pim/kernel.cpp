@@ -92,17 +92,16 @@ std::int64_t instruction_ns(const Instruction& instruction, std::span<const std:
     }
 }
 
-KernelCost kernel_cost(const Tasks& tasks, FamilyId family_id, const PimTiming& timing) {
+namespace {
+
+KernelCost tiles_cost(const Tasks& tasks, FamilyId family_id, std::uint32_t first_tile, std::uint32_t tile_count, const PimTiming& timing) {
     const Family& family = tasks.families[family_id.index()];
-    const TaskTensor& output = tasks.tensors[family.output];
     const std::vector<RowAddress> inputs(family.input_count);
     KernelSpace space;
     space.inputs = inputs;
     LocalMemory memory{CoreId(0)};
     OperationList operations;
-    const std::uint32_t tiles =
-        ceil_divide(output.rows, family.tile_rows) * ceil_divide(output.columns, family.tile_columns);
-    emit_kernel(tasks, family_id, 0, tiles, space, memory, operations);
+    emit_kernel(tasks, family_id, first_tile, tile_count, space, memory, operations);
     CoreCode code(8);
     code.append(operations);
     std::vector<std::uint32_t> crossbars;
@@ -121,6 +120,18 @@ KernelCost kernel_cost(const Tasks& tasks, FamilyId family_id, const PimTiming& 
     cost.scratch_elems = kernel_scratch_elems(tasks, family_id);
     cost.constant_elems = memory.used();
     return cost;
+}
+
+}  // namespace
+
+std::int64_t kernel_ns(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, const PimTiming& timing) {
+    return tiles_cost(tasks, family, first_tile, tile_count, timing).total_ns;
+}
+
+KernelCost kernel_cost(const Tasks& tasks, FamilyId family_id, const PimTiming& timing) {
+    const Family& family = tasks.families[family_id.index()];
+    const TaskTensor& output = tasks.tensors[family.output];
+    return tiles_cost(tasks, family_id, 0, ceil_divide(output.rows, family.tile_rows) * ceil_divide(output.columns, family.tile_columns), timing);
 }
 
 }  // namespace weft

@@ -49,6 +49,9 @@ struct KernelCost {
     std::int64_t constant_elems = 0;      ///< local memory of constants on one core that runs all tiles
 };
 
+/// Time of what emit_kernel would emit for some tiles.
+[[nodiscard]] std::int64_t kernel_ns(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, const PimTiming& timing);
+
 /// The exact cost of what emit_kernel would emit for all tiles.
 [[nodiscard]] KernelCost kernel_cost(const Tasks& tasks, FamilyId family, const PimTiming& timing);
 

@@ -56,6 +56,11 @@ struct Rhythm {
     std::span<const std::uint32_t> family_level;
 };
 
+/// Rounds after its input in which what a level makes is complete in global memory: with a woven exchange it is stored a round later.
+[[nodiscard]] inline std::uint32_t output_round(const Rhythm& rhythm, std::uint32_t level) {
+    return level / rhythm.slots_per_round + (rhythm.exchange == ExchangePolicy::Woven ? 1 : 0);
+}
+
 struct ActorPlan {
     std::vector<Actor> actors;                  // by family, tiles ascending
     std::vector<std::uint32_t> actor_inputs;    // input buffers

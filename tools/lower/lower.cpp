@@ -69,9 +69,10 @@ ProgramColumns lower(const Tasks& tasks, const Schedule& schedule, const Target&
     program.inferences_per_round = 1;
     copy_tables(tasks, program);
 
-    const ActorPlan plan = plan_actors(tasks, schedule.lane_core, {schedule.exchange, schedule.slots_per_round, schedule.family_level});
+    const Rhythm rhythm{schedule.exchange, schedule.slots_per_round, schedule.family_level};
+    const ActorPlan plan = plan_actors(tasks, schedule.lane_core, rhythm);
     MemoryPlan memory = plan_memory(tasks, plan, target.core_count);
-    const lower_pim::GlobalPlan global = lower_pim::plan_global(tasks, schedule.family_level, schedule.slots_per_round);
+    const lower_pim::GlobalPlan global = lower_pim::plan_global(tasks, rhythm);
     lower_pim::emit_cores(tasks, plan, global, target, timing, memory, program);
     copy_memory(memory, target, program);
 

@@ -90,12 +90,21 @@ std::vector<Policy> policies(const PrepareOptions& options, const ChipFacts& chi
     return list;
 }
 
+/// Windows of a pool that hang over the edge have fewer inputs, so that lanes of equally many positions differ.
+void set_pool_work(TasksColumns& columns, const ChipFacts& chip) {
+    for (Lane& lane : columns.lanes) {
+        if (columns.families[lane.family].kind != static_cast<std::uint32_t>(FamilyKind::Pool)) continue;
+        lane.work_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(1, kernel_ns(view(columns), FamilyId(lane.family), lane.first_tile, lane.tile_count, chip.timing)));
+    }
+}
+
 /// Tasks without matrices' contents or lanes become tasks with lanes.
 std::uint64_t finish_lanes(TasksColumns& columns, const ChipFacts& chip, const PrepareOptions& options) {
     set_costs(columns, chip);
     const std::uint64_t work_ns = total_work_ns(columns);
     const std::uint64_t default_lane_ns = work_ns / chip.core_count / std::max(1U, options.lanes_per_core);
     cut_lanes(columns, options.lane_ns != 0 ? options.lane_ns : default_lane_ns);
+    set_pool_work(columns, chip);
     return work_ns;
 }
 

@@ -71,7 +71,7 @@ void evaluate(const Tasks& tasks, const Target& target, const PimTiming& timing,
     schedule.depth = 0;
     for (const std::uint32_t tensor : tasks.graph_outputs) {
         const std::uint32_t producer = tasks.tensors[tensor].producer;
-        if (producer != no_id) schedule.depth = std::max(schedule.depth, schedule.family_stage[producer]);
+        if (producer != no_id) schedule.depth = std::max(schedule.depth, output_round(rhythm, schedule.family_level[producer]));
     }
     schedule.core_work_ns.assign(loads.busy_ns.begin(), loads.busy_ns.end());
     schedule.core_crossbars = loads.crossbars;

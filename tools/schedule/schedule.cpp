@@ -54,7 +54,7 @@ std::optional<Pipelining> woven_pipelining(const Tasks& tasks, const ScheduleOpt
     result.exchange = ExchangePolicy::Woven;
     result.levels = dependency_levels(tasks, 1, 2);
     result.stage_count = level_count(result.levels);
-    if (options.stages != 0 || options.max_depth < result.stage_count - 1) return std::nullopt;
+    if (options.stages != 0 || options.max_depth < result.stage_count) return std::nullopt;
     return result;
 }
 

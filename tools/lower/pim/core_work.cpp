@@ -106,7 +106,8 @@ private:
             space.first_group = family_group_[actor.family.index()];
             emit_kernel(tasks_, actor.family, actor.first_tile, actor.tile_count, space, memory_.cores[core.index()],
                         slot.operations);
-            if (tasks_.tensors[family.output].output_port != no_id) record_store(actor, space.output, slot.operations);
+            if (tasks_.tensors[family.output].output_port == no_id) continue;
+            woven ? plan_stores(actor, slot.stores) : record_store(actor, space.output, slot.operations);
         }
         for (const OperationList::Loop& loop : slot.operations.loops()) {
             slot.trip_ns.push_back(0);
@@ -129,6 +130,16 @@ private:
                                   static_cast<std::int32_t>(span_elems(tensor, span)),
                                   0};
             operations.append({&store, 1}, 1, actor.family.value);
+        });
+    }
+
+    /// A core that stores waits for the memory, and others for it: in pieces, which find places as loads do.
+    void plan_stores(const Actor& actor, std::vector<StoreSpan>& stores) const {
+        const Family& family = tasks_.families[actor.family.index()];
+        const TaskTensor& tensor = tasks_.tensors[family.output];
+        const std::uint32_t most = load_positions(tensor);
+        TileGrid(family, tensor).for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) {
+            for (std::uint32_t done = 0; done < span.count; done += most) stores.push_back({actor.output, {span.first + done, std::min(most, span.count - done)}});
         });
     }
 

@@ -10,10 +10,17 @@
 
 namespace weft::lower_pim {
 
-/// A message or a load from global memory, put among a core's computation.
+/// A message or a load from global memory, or a store, put among a core's computation.
 struct Insertion {
     WeavePoint point;
-    std::uint32_t transfer = 0;
+    std::uint32_t transfer = no_id;
+    std::uint32_t store = no_id;             // into the slot's stores
+};
+
+/// Positions of a network output that go from an output buffer to global memory.
+struct StoreSpan {
+    std::uint32_t output = 0;
+    PositionSpan span;
 };
 
 /// What a core does in one slot of the round.
@@ -22,7 +29,8 @@ struct SlotWork {
     std::vector<std::uint32_t> local;        // transfers within the core, at the slot's start
     std::vector<std::uint32_t> loads;        // transfers from global memory
     std::vector<std::uint32_t> actors;
-    OperationList operations;                // the actors' code and their stores to global memory
+    std::vector<StoreSpan> stores;           // woven exchange: of what the round before made
+    OperationList operations;                // the actors' code, and without a woven exchange their stores to global memory
     std::vector<std::int64_t> trip_ns;       // per loop of `operations`
     std::vector<std::int64_t> op_ns;         // per operation, loop after loop
     std::uint32_t first_loading_loop = 0;    // first loop of an actor that reads a network input

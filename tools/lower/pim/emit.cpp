@@ -48,7 +48,8 @@ private:
             for (; insertion != slot.insertions.end() && insertion->point.loop == l; ++insertion) {
                 if (here < insertion->point) emit_part(slot.operations.body(loops[l]), here, insertion->point, loops[l].label);
                 here = insertion->point;
-                emit_insertion(core, plan_.transfers[insertion->transfer]);
+                if (insertion->transfer != no_id) emit_insertion(core, plan_.transfers[insertion->transfer]);
+                if (insertion->store != no_id) emit_store(slot.stores[insertion->store]);
             }
             if (l < loops.size()) emit_part(slot.operations.body(loops[l]), here, {l, loops[l].trips}, loops[l].label);
         }
@@ -139,6 +140,14 @@ private:
         push({Opcode::Ld, {arrival_address(transfer), 0}, {from, 0}, {}, size_of(transfer), 0});
     }
 
+    void emit_store(const StoreSpan& store) {
+        const RowBuffer& buffer = plan_.outputs[store.output];
+        const TaskTensor& tensor = tasks_.tensors[buffer.tensor.index()];
+        const RowAddress global{static_cast<std::int32_t>(global_.tensor_address[buffer.tensor.index()]), 0};
+        const std::int32_t from = read() + position_address(memory_.outputs[store.output], tensor, store.span.first);
+        push({Opcode::St, {position_address(global, tensor, store.span.first), 0}, {from, 0}, {}, static_cast<std::int32_t>(span_elems(tensor, store.span)), 0});
+    }
+
     const Tasks& tasks_;
     const ActorPlan& plan_;
     const GlobalPlan& global_;
@@ -156,7 +165,7 @@ Port port_of(const TaskTensor& tensor, std::uint32_t address, std::uint32_t offs
 
 }  // namespace
 
-GlobalPlan plan_global(const Tasks& tasks, std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round) {
+GlobalPlan plan_global(const Tasks& tasks, const Rhythm& rhythm) {
     GlobalPlan plan;
     plan.tensor_address.assign(tasks.tensors.size(), no_id);
     std::uint64_t next = 0;
@@ -172,7 +181,7 @@ GlobalPlan plan_global(const Tasks& tasks, std::span<const std::uint32_t> family
     for (const std::uint32_t t : tasks.graph_inputs) plan.inputs.push_back(port_of(tasks.tensors[t], place(t), 0));
     for (const std::uint32_t t : tasks.graph_outputs) {
         const std::uint32_t producer = tasks.tensors[t].producer;
-        const std::uint32_t offset = producer == no_id ? 0 : family_level[producer] / slots_per_round;
+        const std::uint32_t offset = producer == no_id ? 0 : output_round(rhythm, rhythm.family_level[producer]);
         plan.outputs.push_back(port_of(tasks.tensors[t], place(t), offset));
     }
     return plan;

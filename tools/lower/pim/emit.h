@@ -15,7 +15,7 @@ struct GlobalPlan {
     std::vector<std::uint32_t> tensor_address;   // per task tensor; no_id where it is not in global memory
 };
 
-[[nodiscard]] GlobalPlan plan_global(const Tasks& tasks, std::span<const std::uint32_t> family_level, std::uint32_t slots_per_round);
+[[nodiscard]] GlobalPlan plan_global(const Tasks& tasks, const Rhythm& rhythm);
 
 /// Runs, instructions and array groups of every core into `program`; constants are added to `memory`.
 void emit_cores(const Tasks& tasks, const ActorPlan& plan, const GlobalPlan& global, const Target& target, const PimTiming& timing,

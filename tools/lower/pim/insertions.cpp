@@ -94,8 +94,8 @@ private:
             }
             for (const OrderedMessage& message : order_exchange(messages_of(by_slot[slot]), ready)) {
                 const std::uint32_t t = by_slot[slot][message.index];
-                work_.at(from(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t});
-                work_.at(to(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t});
+                work_.at(from(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t, no_id});
+                work_.at(to(plan_.transfers[t]), slot).insertions.push_back({{0, 0}, t, no_id});
             }
         }
     }
@@ -123,6 +123,16 @@ private:
         load.request_ns = timing_.memory_request_ns(load.from);
         load.write_ns = timing_.load_ns(load.from, bytes) - load.request_ns - load.read_ns;
         return load;
+    }
+
+    [[nodiscard]] WovenMessage woven_store(CoreId core, const StoreSpan& store) const {
+        const RowBuffer& buffer = plan_.outputs[store.output];
+        const std::uint32_t bytes = span_elems(tasks_.tensors[buffer.tensor.index()], store.span);
+        WovenMessage message;
+        message.from = core;
+        message.read_ns = timing_.memory_write_ns(bytes);
+        message.request_ns = timing_.store_ns(core, bytes) - message.read_ns;
+        return message;
     }
 
     /// Buffers that exist once: when computation touches what a message moves. What passes a delay buffer arrives there between two rounds'
@@ -167,7 +177,7 @@ private:
         std::vector<WovenMessage> messages;
         std::vector<std::uint32_t> all(transfers.begin(), transfers.end());
         for (const std::uint32_t t : transfers) messages.push_back(woven_message(plan_.transfers[t]));
-        // First wish: where a burst exchange would start each message, and loads one after another all through it.
+        // First wish: where a burst exchange would start each message, and loads and stores one after another all through it.
         std::vector<std::int64_t> ready(target_.core_count, 0);
         for (std::uint32_t c = 0; c < target_.core_count; ++c) ready[c] = cores[c].fixed_ns + compute_ns(work_.at(CoreId(c), 0));
         std::vector<std::int64_t> wish(messages.size(), 0);
@@ -177,20 +187,32 @@ private:
             const auto& loads = work_.at(CoreId(c), 0).loads;
             all.insert(all.end(), loads.begin(), loads.end());
         }
-        for (std::size_t i = transfers.size(); i < all.size(); ++i) {
-            messages.push_back(woven_load(plan_.transfers[all[i]]));
-            wish.push_back(multiply_divide(end, static_cast<std::int64_t>(i - transfers.size()), static_cast<std::int64_t>(all.size() - transfers.size())));
+        for (std::size_t i = transfers.size(); i < all.size(); ++i) messages.push_back(woven_load(plan_.transfers[all[i]]));
+        std::vector<std::pair<CoreId, std::uint32_t>> stores;
+        for (std::uint32_t c = 0; c < target_.core_count; ++c) {
+            const auto& own = work_.at(CoreId(c), 0).stores;
+            for (std::uint32_t s = 0; s < own.size(); ++s) {
+                stores.emplace_back(c, s);
+                messages.push_back(woven_store(CoreId(c), own[s]));
+            }
         }
+        const auto requests = static_cast<std::int64_t>(messages.size() - transfers.size());
+        for (std::int64_t i = 0; i < requests; ++i) wish.push_back(multiply_divide(end, i, requests));
         if (plan_.exchange == ExchangePolicy::Sided) set_touches(all, messages);
         const Weave woven = weave_messages(cores, messages, wish, {});
         for (const std::uint32_t index : woven.order) {
-            const Transfer& transfer = plan_.transfers[all[index]];
-            if (messages[index].is_load()) {
-                work_.at(to(transfer), 0).insertions.push_back({woven.send_point[index], all[index]});
+            if (index >= all.size()) {
+                const auto [core, store] = stores[index - all.size()];
+                work_.at(core, 0).insertions.push_back({woven.send_point[index], no_id, store});
                 continue;
             }
-            work_.at(from(transfer), 0).insertions.push_back({woven.send_point[index], all[index]});
-            work_.at(to(transfer), 0).insertions.push_back({woven.recv_point[index], all[index]});
+            const Transfer& transfer = plan_.transfers[all[index]];
+            if (messages[index].is_load()) {
+                work_.at(to(transfer), 0).insertions.push_back({woven.send_point[index], all[index], no_id});
+                continue;
+            }
+            work_.at(from(transfer), 0).insertions.push_back({woven.send_point[index], all[index], no_id});
+            work_.at(to(transfer), 0).insertions.push_back({woven.recv_point[index], all[index], no_id});
         }
     }
 
@@ -215,7 +237,7 @@ private:
                 const auto at = std::upper_bound(slot.insertions.begin(), slot.insertions.end(), point,
                                                  [](const WeavePoint& p, const Insertion& insertion) { return p < insertion.point; });
                 std::vector<Insertion> loads;
-                for (const std::uint32_t t : slot.loads) loads.push_back({point, t});
+                for (const std::uint32_t t : slot.loads) loads.push_back({point, t, no_id});
                 slot.insertions.insert(at, loads.begin(), loads.end());
             }
         }
