@@ -108,6 +108,8 @@ std::uint64_t finish_lanes(TasksColumns& columns, const ChipFacts& chip, const P
     return work_ns;
 }
 
+constexpr std::int64_t no_packing = std::numeric_limits<std::int64_t>::max();
+
 /// The busiest core of a packing of the draft under these choices and the mean of all cores, added: what packs well but makes more work leaves
 /// less to even out. Very much where there is no packing.
 std::int64_t packed_ns(Draft draft, const ChipFacts& chip, const Target& target, const PrepareOptions& options, const std::vector<MappingChoice>& choices) {
@@ -119,7 +121,7 @@ std::int64_t packed_ns(Draft draft, const ChipFacts& chip, const Target& target,
     Workload workload = measure_workload(tasks, target, chip.timing);
     workload.core_elems = static_cast<std::int64_t>(target.core.local_memory_bytes) * 2 / 3;
     const auto packing = smallest_packing(tasks, workload, pack_filling);
-    return packing ? packing->limit_ns + workload.total_ns / workload.core_count : std::numeric_limits<std::int64_t>::max();
+    return packing ? packing->limit_ns + workload.total_ns / workload.core_count : no_packing;
 }
 
 /// Options of every layer, one of which is chosen, and how the whole packs.
@@ -181,18 +183,21 @@ std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, 
     ChosenOptions best;
     ChosenOptions trial;
     std::vector<std::vector<std::size_t>> tried;
-    for (const Policy& policy : list) {
+    const auto compare = [&](const Policy& policy) {
         if (trial.layers.empty() || policy.family_crossbars != chip.family_crossbars) {
             trial.family_crossbars = chip.family_crossbars = policy.family_crossbars;
             trial.layers = all_options(draft, chip, options.widest_window);
             tried.clear();
         }
         trial.chosen = choose_options(trial.layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
-        if (std::find(tried.begin(), tried.end(), trial.chosen) != tried.end()) continue;
+        if (std::find(tried.begin(), tried.end(), trial.chosen) != tried.end()) return;
         tried.push_back(trial.chosen);
         trial.packed_ns = list.size() == 1 ? 0 : pack(trial);
         if (best.family_crossbars == 0 || trial.packed_ns < best.packed_ns) best = trial;
-    }
+    };
+    for (const Policy& policy : list) compare(policy);
+    // Weights that nearly fill the chip: families of whole cores leave nothing over.
+    if (best.packed_ns == no_packing && options.family_crossbars == 0) compare({100, chip.crossbars_per_core});
     chip.family_crossbars = best.family_crossbars;
     if (list.size() > 1) improve(best, pack);
     return best.choices();
