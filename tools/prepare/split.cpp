@@ -114,21 +114,17 @@ private:
     void write_join(const std::vector<std::uint32_t>& columns) {
         DraftFamily join = derived(fmt::format("{}:join", layer_.name), FamilyKind::Move, layer_.row.output);
         join.inputs = columns;
-        const auto pixels = [](const TaskTensor& tensor) {
-            return normalized({tensor.rows, tensor.columns, tensor.channels, tensor.columns * tensor.channels, tensor.channels, 1});
-        };
         const TaskTensor& output = draft_.tensors[layer_.row.output];
         MoveSpec spec;
         spec.dims = {output.rows, output.columns, output.channels};
-        spec.layout = pixels(output);
-        std::size_t first = 0;
-        for (std::uint32_t slot = 0; slot < columns.size(); ++slot) {
-            const TaskTensor& source = draft_.tensors[columns[slot]];
-            const std::vector<std::uint32_t> dims{source.rows, source.columns, source.channels};
-            std::vector<std::int32_t> map(output.channels, -1);
-            for (std::uint32_t channel = 0; channel < source.channels; ++channel) map[first + channel] = static_cast<std::int32_t>(channel);
-            spec.sources.push_back({slot, pixels(source), row_major_strides(dims), {{}, {}, std::move(map)}});
-            first += source.channels;
+        spec.layout = layout_of(output);
+        for (std::uint32_t position = 0; position < output.rows * output.columns; ++position) {
+            std::uint32_t first = 0;
+            for (std::uint32_t slot = 0; slot < columns.size(); ++slot) {
+                const std::uint32_t channels = draft_.tensors[columns[slot]].channels;
+                spec.copies.push_back({position, first, slot, position, 0, channels, 1});
+                first += channels;
+            }
         }
         join.move = static_cast<std::uint32_t>(draft_.moves.size());
         draft_.moves.push_back(std::move(spec));
