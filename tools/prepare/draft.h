@@ -66,6 +66,7 @@ struct DraftFamily {
     std::uint32_t move = 0xffffffffU;                       // into Draft::moves
     FamilyBand band{};
     std::vector<MappedStrip> strips;                        // after mapping
+    std::uint32_t layer = 0xffffffffU;                      // after mapping: row of the draft's families that it comes from
 };
 
 /// What the passes work on: tables that only grow, in topological order of families.

@@ -45,6 +45,7 @@ struct MappingChoice {
     bool banded = false;                        ///< parts sum whole input rows of the window, and make the output rows that these reach only
 
     [[nodiscard]] std::uint32_t positions() const { return tile_rows * tile_columns; }
+    auto operator<=>(const MappingChoice&) const = default;
 };
 
 /// Groups [first_group, first_group + group_count) together, or, in layers of one group, outputs [first_output, first_output +

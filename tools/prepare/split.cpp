@@ -38,6 +38,7 @@ private:
     DraftFamily derived(const std::string& name, FamilyKind kind, std::uint32_t output) const {
         DraftFamily family;
         family.name = name;
+        family.layer = layer_.layer;
         family.row = layer_.row;
         family.row.kind = static_cast<std::uint32_t>(kind);
         family.row.output = output;
@@ -149,6 +150,7 @@ void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<Mapping
     std::vector<DraftFamily> families;
     std::size_t next = 0;
     for (DraftFamily& layer : draft.families) {
+        layer.layer = static_cast<std::uint32_t>(&layer - draft.families.data());
         if (layer.matrix == no_id) {
             draft.tensors[layer.row.output].producer = static_cast<std::uint32_t>(families.size());
             families.push_back(layer);

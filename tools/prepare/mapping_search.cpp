@@ -1,0 +1,247 @@
+#include "prepare/mapping_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/id.h"
+#include "packing/packing.h"
+#include "packing/refine.h"
+#include "prepare/assemble.h"
+#include "prepare/choose.h"
+#include "prepare/finish.h"
+#include "prepare/split.h"
+
+namespace weft::preparation {
+namespace {
+
+/// A rough price of everything that has no mapping to choose: pools, moves, pointwise steps.
+std::int64_t other_work_ns(const Draft& draft, const ChipFacts& chip) {
+    std::int64_t sum = 0;
+    for (const DraftFamily& family : draft.families) {
+        const TaskTensor& output = draft.tensors[family.row.output];
+        const auto row_ns = [&](Opcode op) { return output.rows * chip.timing.vector_ns(op, output.columns * output.channels); };
+        sum += static_cast<std::int64_t>(family.steps.size()) * row_ns(Opcode::Vvadd);
+        const std::int64_t taps = std::int64_t{family.row.kernel_rows} * family.row.kernel_columns;
+        if (family.row.kind == static_cast<std::uint32_t>(FamilyKind::Pool)) sum += taps * row_ns(Opcode::Vvmax);
+        if (family.row.kind == static_cast<std::uint32_t>(FamilyKind::Move)) sum += std::int64_t{output.rows} * output.columns * chip.timing.copy_ns(output.channels);
+    }
+    return sum;
+}
+
+/// The options of every matrix family.
+std::vector<std::vector<LayerOption>> all_options(const Draft& draft, const ChipFacts& chip, std::uint32_t widest_window) {
+    std::vector<std::vector<LayerOption>> layers;
+    std::vector<MatrixProblem> problems;
+    for (const DraftFamily& family : draft.families) {
+        if (family.matrix == no_id) continue;
+        problems.push_back(matrix_problem(draft, family));
+        // Networks repeat layers.
+        const auto same = std::find_if(problems.begin(), problems.end() - 1, [&](const MatrixProblem& other) { return alike(other, problems.back()); });
+        const auto index = static_cast<std::size_t>(same - problems.begin());
+        layers.push_back(index + 1 < problems.size() ? layers[index] : layer_options(problems.back(), widest_window, chip));
+    }
+    return layers;
+}
+
+/// One way to share out the chip: its crossbars, and how large families may be.
+struct Policy {
+    std::uint32_t crossbar_percent = 0;
+    std::uint32_t family_crossbars = 0;
+};
+
+std::vector<Policy> policies(const PrepareOptions& options, const ChipFacts& chip) {
+    std::vector<std::uint32_t> sizes{std::max(1U, chip.crossbars_per_core * 95 / 100), std::max(1U, chip.crossbars_per_core * 80 / 100)};
+    if (options.family_crossbars != 0) sizes.assign(1, std::min(options.family_crossbars, chip.crossbars_per_core));
+    std::vector<std::uint32_t> shares{90, 80, 70, 60, 50};
+    if (options.crossbar_percent != 0) shares.assign(1, options.crossbar_percent);
+    std::vector<Policy> list;
+    for (const std::uint32_t size : sizes) {
+        for (const std::uint32_t share : shares) list.push_back({share, size});
+    }
+    return list;
+}
+
+/// The families of a layer cost the same whenever it is mapped the same way.
+class CostMemo {
+public:
+    /// `families`: a mapped draft's; `choices` of its matrix layers.
+    template <class CostOf>
+    void set(TasksColumns& columns, std::span<const DraftFamily> families, const std::vector<MappingChoice>& layer_choice, const CostOf& cost_of) {
+        std::uint32_t of_layer = 0;
+        set_costs(columns, [&](FamilyId id) {
+            const std::uint32_t layer = families[id.index()].layer;
+            of_layer = id.index() > 0 && families[id.index() - 1].layer == layer ? of_layer + 1 : 0;
+            const auto [entry, added] = costs_.try_emplace({layer, layer_choice[layer], of_layer});
+            if (added) entry->second = cost_of(id);
+            return entry->second;
+        });
+    }
+    void clear() { costs_.clear(); }
+
+private:
+    std::map<std::tuple<std::uint32_t, MappingChoice, std::uint32_t>, FamilyCost> costs_;   // layer, choice, number within the layer
+};
+
+constexpr std::int64_t no_packing = std::numeric_limits<std::int64_t>::max();
+
+/// Options of every layer, one of which is chosen, and how the whole packs.
+struct ChosenOptions {
+    std::vector<std::vector<LayerOption>> layers;
+    std::vector<std::size_t> chosen;
+    std::int64_t score_ns = no_packing;
+    std::uint32_t family_crossbars = 0;
+
+    [[nodiscard]] std::vector<MappingChoice> choices() const {
+        std::vector<MappingChoice> list;
+        for (std::size_t layer = 0; layer < layers.size(); ++layer) list.push_back(layers[layer][chosen[layer]].choice);
+        return list;
+    }
+};
+
+/// What counts in a trial packing. Where everything packs says how well crossbars and time run out together, the mean how much work there
+/// is to even out. By estimates both count alike; by exact communication the mean counts three times. Neither is always the better guide.
+enum class Score : std::uint8_t { estimated, exact };
+
+/// Packs the draft under chosen mappings on trial.
+class TrialPacker {
+public:
+    TrialPacker(const Draft& draft, const ChipFacts& chip, const Target& target, const PrepareOptions& options)
+        : draft_(draft), chip_(chip), target_(target), options_(options) {}
+
+    /// no_packing where there is none.
+    [[nodiscard]] std::int64_t score(const ChosenOptions& trial, Score score) {
+        return pack(trial, [&](const Tasks& tasks, const Workload& workload, const Packing& packing) {
+            if (score == Score::estimated) return packing.limit_ns + workload.total_ns / workload.core_count;
+            const std::vector<std::uint32_t> levels = dependency_levels(tasks, 1, 2);
+            const CoreLoads loads = measure_cores(tasks, target_, chip_.timing, packing.placement, {ExchangePolicy::Woven, 1, levels});
+            const std::int64_t sum = std::accumulate(loads.occupied_ns.begin(), loads.occupied_ns.end(), std::int64_t{0});
+            return packing.limit_ns + 3 * (sum / workload.core_count);
+        });
+    }
+
+    /// The busiest core after a short refinement of the placement, memory left out.
+    [[nodiscard]] std::int64_t refined_ns(const ChosenOptions& trial) {
+        return pack(trial, [&](const Tasks& tasks, const Workload&, const Packing& packing) {
+            const std::vector<std::uint32_t> levels = dependency_levels(tasks, 1, 2);
+            const Rhythm rhythm{ExchangePolicy::Woven, 1, levels};
+            const RefineLimits limits{target_.core.crossbar_count, std::numeric_limits<std::int64_t>::max() / 4096, 30};
+            const LanePlacement refined = refine_placement(tasks, target_, chip_.timing, packing.placement, rhythm, limits);
+            const CoreLoads loads = measure_cores(tasks, target_, chip_.timing, refined, rhythm);
+            return *std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end());
+        });
+    }
+
+    /// Other limits of families: other parts.
+    void forget_costs() { memo_.clear(); }
+
+private:
+    template <class Judge>
+    std::int64_t pack(const ChosenOptions& trial, const Judge& judge) {
+        Draft draft = draft_;
+        const std::vector<MappingChoice> choices = trial.choices();
+        std::vector<MappingChoice> layer_choice;
+        std::size_t next = 0;
+        for (const DraftFamily& family : draft.families) layer_choice.push_back(family.matrix == no_id ? MappingChoice{} : choices[next++]);
+        map_matrices(draft, chip_, choices, false);
+        TasksColumns columns = assemble(draft);
+        memo_.set(columns, draft.families, layer_choice, [&](FamilyId id) { return family_cost(columns, id, chip_); });
+        finish_lanes(columns, chip_, options_);
+        const Tasks tasks = view(columns);
+        if (tasks.lanes.empty()) return 0;
+        Workload workload = measure_workload(tasks, target_, chip_.timing);
+        workload.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * 2 / 3;
+        const auto packing = smallest_packing(tasks, workload, pack_filling);
+        return packing ? judge(tasks, workload, *packing) : no_packing;
+    }
+
+    const Draft& draft_;
+    const ChipFacts& chip_;
+    const Target& target_;
+    const PrepareOptions& options_;
+    CostMemo memo_;
+};
+
+/// Trial packings that one improvement may take, and how many in vain end the search.
+constexpr int most_trials = 480;
+constexpr int most_vain_trials = 96;
+
+/// Layer by layer, those of most work first, a layer's neighbouring options replace its own where the whole packs into less time.
+template <class Pack>
+void improve(ChosenOptions& best, const Pack& pack) {
+    std::vector<std::size_t> order(best.layers.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return best.layers[a][best.chosen[a]].work_ns > best.layers[b][best.chosen[b]].work_ns;
+    });
+    int trials = 0;
+    int vain = 0;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (const std::size_t layer : order) {
+            const auto own = static_cast<std::ptrdiff_t>(best.chosen[layer]);
+            for (const std::ptrdiff_t distance : {1, -1, 2, -2, 3, -3, 4, -4}) {
+                const std::ptrdiff_t other = own + distance;
+                if (other < 0 || other >= std::ssize(best.layers[layer])) continue;
+                if (trials++ == most_trials || vain++ == most_vain_trials) return;
+                const std::size_t kept = std::exchange(best.chosen[layer], static_cast<std::size_t>(other));
+                const std::int64_t ns = pack(best);
+                if (ns >= best.score_ns) {
+                    best.chosen[layer] = kept;
+                    continue;
+                }
+                best.score_ns = ns;
+                moved = true;
+                vain = 0;
+            }
+        }
+    }
+}
+
+/// The best of several ways to share out the chip.
+ChosenOptions compare_policies(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
+    const std::vector<Policy> list = policies(options, chip);
+    ChosenOptions best;
+    ChosenOptions trial;
+    std::vector<std::vector<std::size_t>> tried;
+    const auto compare = [&](const Policy& policy) {
+        if (trial.layers.empty() || policy.family_crossbars != chip.family_crossbars) {
+            trial.family_crossbars = chip.family_crossbars = policy.family_crossbars;
+            trial.layers = all_options(draft, chip, options.widest_window);
+            tried.clear();
+            packer.forget_costs();
+        }
+        trial.chosen = choose_options(trial.layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
+        if (std::find(tried.begin(), tried.end(), trial.chosen) != tried.end()) return;
+        tried.push_back(trial.chosen);
+        trial.score_ns = list.size() == 1 ? 0 : packer.score(trial, Score::estimated);
+        if (best.family_crossbars == 0 || trial.score_ns < best.score_ns) best = trial;
+    };
+    for (const Policy& policy : list) compare(policy);
+    // Weights that nearly fill the chip: families of whole cores leave nothing over.
+    if (best.score_ns == no_packing && options.family_crossbars == 0) compare({100, chip.crossbars_per_core});
+    return best;
+}
+
+}  // namespace
+
+std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
+    TrialPacker packer(draft, chip, target, options);
+    ChosenOptions best = compare_policies(draft, chip, options, packer);
+    chip.family_crossbars = best.family_crossbars;
+    packer.forget_costs();
+    if (best.score_ns == 0 || best.score_ns == no_packing) return best.choices();
+    // Two searches with different guides; what refinement makes of their results decides.
+    ChosenOptions other = best;
+    other.score_ns = packer.score(other, Score::exact);
+    improve(best, [&](const ChosenOptions& trial) { return packer.score(trial, Score::estimated); });
+    improve(other, [&](const ChosenOptions& trial) { return packer.score(trial, Score::exact); });
+    if (other.chosen == best.chosen) return best.choices();
+    return packer.refined_ns(other) < packer.refined_ns(best) ? other.choices() : best.choices();
+}
+
+}  // namespace weft::preparation
