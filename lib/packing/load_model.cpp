@@ -228,6 +228,7 @@ void LoadModel::price_group(const ReaderGroup& group, TensorId tensor) {
 void LoadModel::price_want(const Want& want, std::uint16_t core, const ReaderGroup& group, TensorId tensor) {
     const TaskTensor& row = tasks_.tensors[tensor.index()];
     const bool loaded = row.producer == no_id;
+    const std::uint32_t stages = delay_stages(rhythm_.exchange, group.delays);
     const std::uint32_t most = loaded ? load_positions(row) : message_positions(row, rhythm_.exchange);
     std::int64_t held = 0;
     for (const PositionSpan& span : want.spans) {
@@ -237,21 +238,20 @@ void LoadModel::price_want(const Want& want, std::uint16_t core, const ReaderGro
         };
         const std::uint32_t end = span.first + span.count;
         if (loaded) {
-            cut(span.first, end, [&](std::uint32_t elems) { price(core).transfer_ns += timing_.load_ns(CoreId(core), elems) + group.delays * timing_.copy_ns(elems); });
+            cut(span.first, end, [&](std::uint32_t elems) { price(core).transfer_ns += timing_.load_ns(CoreId(core), elems) + stages * timing_.copy_ns(elems); });
             continue;
         }
         auto made = std::upper_bound(made_.begin(), made_.end(), span.first, [](std::uint32_t position, const MadeRun& run) { return position < run.span.first; });
         if (made != made_.begin()) --made;
         for (; made != made_.end() && made->span.first < end; ++made) {
             cut(std::max(span.first, made->span.first), std::min(end, made->span.first + made->span.count), [&](std::uint32_t elems) {
-                price(core).transfer_ns += group.delays * timing_.copy_ns(elems);
+                price(core).transfer_ns += stages * timing_.copy_ns(elems);
                 price_message(made->core, core, elems);
             });
         }
     }
-    // What waits more than a round passes through buffers of one round each; where messages arrive while it is read, the first exists twice.
-    const std::int64_t stages = group.delays == 0 || want.spans.empty() ? 0 : group.delays + (rhythm_.exchange == ExchangePolicy::Woven ? 1 : 0);
-    price(core).buffer_elems += buffer_elems(tensor, want.rows) + stages * held;
+    const std::int64_t halves = rhythm_.exchange == ExchangePolicy::Woven ? 2 : 1;
+    price(core).buffer_elems += buffer_elems(tensor, want.rows) + halves * stages * held;
 }
 
 void LoadModel::price_message(std::uint16_t from, std::uint16_t to, std::uint32_t elems) {

@@ -148,7 +148,7 @@ CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTimin
         const RowBuffer& input = plan.inputs[transfer.target];
         const std::uint32_t elems = span_elems(tasks.tensors[input.tensor.index()], transfer.span);
         std::int64_t& busy = loads.busy_ns[input.core.index()];
-        busy += transfer.delays * timing.copy_ns(elems);
+        busy += delay_stages(plan.exchange, transfer.delays) * timing.copy_ns(elems);
         if (transfer.source == no_id) {
             busy += timing.load_ns(input.core, elems);
         } else if (const CoreId from = plan.outputs[transfer.source].core; from == input.core) {

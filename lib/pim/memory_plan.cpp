@@ -38,26 +38,22 @@ MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t 
     memory.delays.assign(plan.inputs.size(), 0);
     for (const Transfer& transfer : plan.transfers) memory.delays[transfer.target] = transfer.delays;
     std::uint32_t stages = 0;
-    for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+    for (const std::uint32_t delays : memory.delays) {
         memory.first_stage.push_back(stages);
-        stages += memory.delays[i];
+        memory.stages.push_back(delay_stages(plan.exchange, delays));
+        stages += memory.stages.back();
     }
     memory.stage_address.assign(stages, 0);
-    const auto allocate_stages = [&](std::uint32_t first, std::uint32_t end) {
-        for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
-            for (std::uint32_t stage = first; stage < std::min(end, memory.delays[i]); ++stage) {
-                memory.stage_address[memory.first_stage[i] + stage] =
-                    core_of(plan.inputs[i]).allocate(spans_elems(tasks, plan, plan.inputs[i]));
-            }
+    for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+        for (std::uint32_t stage = 0; stage < memory.stages[i]; ++stage) {
+            memory.stage_address[memory.first_stage[i] + stage] = core_of(plan.inputs[i]).allocate(spans_elems(tasks, plan, plan.inputs[i]));
         }
-    };
-    if (woven) allocate_stages(0, 1);
+    }
     for (LocalMemory& core : memory.cores) {
         const std::int64_t half = core.used();
         memory.half_distance.push_back(woven ? narrow<std::int32_t>(half) : 0);
         if (woven) (void)core.allocate(half);
     }
-    allocate_stages(woven ? 1 : 0, no_id);
     std::vector<std::int32_t> scratch(core_count, 0);
     for (const Actor& actor : plan.actors) {
         std::int32_t& most = scratch[actor.core.index()];

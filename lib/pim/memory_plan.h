@@ -18,10 +18,10 @@ struct MemoryPlan {
     std::vector<RowAddress> inputs;               // per input buffer
     std::vector<RowAddress> outputs;              // per output buffer
     std::vector<std::int32_t> scratch;            // per core
-    std::vector<std::uint32_t> delays;            // per input buffer: delay buffers before it
-    std::vector<std::uint32_t> first_stage;       // per input buffer: into stage_address (delays entries)
-    std::vector<std::int32_t> stage_address;      // delay buffers: the input buffer's spans one after another. With a woven exchange
-                                                  // the first of each input buffer is where messages arrive, and exists twice
+    std::vector<std::uint32_t> delays;            // per input buffer: rounds that its data wait
+    std::vector<std::uint32_t> stages;            // per input buffer: delay buffers before it
+    std::vector<std::uint32_t> first_stage;       // per input buffer: into stage_address
+    std::vector<std::int32_t> stage_address;      // delay buffers: the input buffer's spans one after another
 };
 
 [[nodiscard]] MemoryPlan plan_memory(const Tasks& tasks, const ActorPlan& plan, std::uint32_t core_count);

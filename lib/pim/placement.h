@@ -40,7 +40,7 @@ struct RowBuffer {
 };
 
 /// Positions [first, first + count) of a tensor go from an output buffer (none: global memory) into an input buffer. On one core it is
-/// a local copy. `slot` is the slot within the round; after arrival the data pass `delays` further buffers, one round each.
+/// a local copy. `slot` is the slot within the round; after arrival the data wait `delays` rounds in delay buffers.
 struct Transfer {
     std::uint32_t source = no_id;       ///< output buffer
     std::uint32_t target = 0;           ///< input buffer
@@ -55,6 +55,12 @@ struct Rhythm {
     std::uint32_t slots_per_round = 1;
     std::span<const std::uint32_t> family_level;
 };
+
+/// Delay buffers, and copies a round, for a value that waits `delays` rounds. A woven exchange has every one of them twice and so keeps in it what came
+/// in two rounds; where `delays` is odd, the first hands on after one.
+[[nodiscard]] inline std::uint32_t delay_stages(ExchangePolicy exchange, std::uint32_t delays) {
+    return exchange == ExchangePolicy::Woven ? (delays + 1) / 2 : delays;
+}
 
 /// Rounds after its input in which what a level makes is complete in global memory: with a woven exchange it is stored a round later.
 [[nodiscard]] inline std::uint32_t output_round(const Rhythm& rhythm, std::uint32_t level) {

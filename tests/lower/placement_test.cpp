@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <set>
 
@@ -135,8 +136,10 @@ TEST_CASE("values are neither overwritten before they leave nor before they are 
 
 TEST_CASE("a woven exchange has whole rounds for each message") {
     // Round p writes one half of the output; during round p + 1 the message goes from there into one half of the arrival buffer (the
-    // input buffer itself, or the first delay buffer); delay buffers hand on once a round; the consumer reads the other half.
-    for (std::uint32_t gap = 2; gap <= 9; ++gap) {
+    // input buffer itself, or the first delay buffer); the consumer reads the half that the round before wrote. Delay buffers hand on at the start of
+    // each round: the half that is about to be written, which came two rounds ago, or, the first of an odd number of rounds, the other one.
+    for (std::uint32_t gap = 2; gap <= 12; ++gap) {
+        CAPTURE(gap);
         TasksColumns columns = chain(2, 1);
         const Tasks tasks = view(columns);
         const std::vector<std::uint32_t> levels{1, 1 + gap};
@@ -146,5 +149,19 @@ TEST_CASE("a woven exchange has whole rounds for each message") {
                                         [](const Transfer& transfer) { return transfer.source != no_id; });
         REQUIRE(found != plan.transfers.end());
         CHECK(found->delays == gap - 2);
+        const std::uint32_t stages = delay_stages(ExchangePolicy::Woven, found->delays);
+        CHECK(stages <= (found->delays + 1) / 2);
+        std::array<std::int64_t, 2> output{-1, -1};                                         // inference held by each half
+        std::vector<std::array<std::int64_t, 2>> buffers(stages + 1, {-1, -1});             // delay buffers, then the input buffer
+        for (std::uint32_t round = 0; round < 40; ++round) {
+            const std::size_t written = round % 2;
+            const std::size_t read = 1 - written;
+            for (std::size_t stage = stages; stage-- > 0;) {
+                buffers[stage + 1][written] = buffers[stage][stage == 0 && found->delays % 2 != 0 ? read : written];
+            }
+            buffers[0][written] = output[read];
+            if (round >= levels[1]) CHECK(buffers.back()[read] == round - levels[1]);
+            if (round >= levels[0]) output[written] = round - levels[0];
+        }
     }
 }

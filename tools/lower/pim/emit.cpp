@@ -105,18 +105,18 @@ private:
         return written() + address;
     }
 
-    /// Every delay buffer hands on what it holds, the oldest first.
+    /// Every delay buffer hands on what it holds, the oldest first. With a woven exchange that is the half that this round writes, so what came two rounds
+    /// ago; where the rounds are odd, the first hands on the other half, from the round before.
     void emit_delays(std::uint32_t input) {
         const RowBuffer& buffer = plan_.inputs[input];
         const TaskTensor& tensor = tasks_.tensors[buffer.tensor.index()];
-        const std::uint32_t delays = memory_.delays[input];
-        for (std::uint32_t stage = delays; stage-- > 0;) {
+        const std::uint32_t stages = memory_.stages[input];
+        for (std::uint32_t stage = stages; stage-- > 0;) {
+            const std::int32_t half = stage == 0 && memory_.delays[input] % 2 != 0 ? read() : written();
             for (const PositionSpan& span : std::span(plan_.spans).subspan(buffer.first_span, buffer.span_count)) {
-                const std::int32_t from =
-                    (stage == 0 ? read() : 0) + stage_address(tasks_, plan_, memory_, input, stage, span);
-                const std::int32_t to = stage + 1 == delays
-                                            ? written() + position_address(memory_.inputs[input], tensor, span.first)
-                                            : stage_address(tasks_, plan_, memory_, input, stage + 1, span);
+                const std::int32_t from = half + stage_address(tasks_, plan_, memory_, input, stage, span);
+                const std::int32_t to = written() + (stage + 1 == stages ? position_address(memory_.inputs[input], tensor, span.first)
+                                                                         : stage_address(tasks_, plan_, memory_, input, stage + 1, span));
                 copy(to, from, static_cast<std::int32_t>(span_elems(tensor, span)));
             }
         }

@@ -64,7 +64,7 @@ private:
         for (const std::uint32_t input : slot.delayed) {
             const RowBuffer& buffer = plan_.inputs[input];
             for (const PositionSpan& span : std::span(plan_.spans).subspan(buffer.first_span, buffer.span_count)) {
-                ns += memory_.delays[input] * timing_.copy_ns(span_elems(tasks_.tensors[buffer.tensor.index()], span));
+                ns += memory_.stages[input] * timing_.copy_ns(span_elems(tasks_.tensors[buffer.tensor.index()], span));
             }
         }
         for (const std::uint32_t t : slot.local) ns += timing_.copy_ns(transfer_elems(tasks_, plan_, plan_.transfers[t]));
