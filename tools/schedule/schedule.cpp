@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "base/checked.h"
@@ -120,7 +121,7 @@ public:
             LanePlacement refined = refine(packed->placement, rhythm, options_.refinement_trials_per_core / 2);
             if (fits_local_memory(tasks_, target_, refined, rhythm)) {
                 // Again where the cores stand: what distances make of the messages differs from core to core.
-                const Placed placed{refine(on_mesh(std::move(refined), rhythm), rhythm, options_.refinement_trials_per_core), true};
+                const Placed placed{refine_well(on_mesh(std::move(refined), rhythm), rhythm), true};
                 refined_.push_back({rhythm.exchange, rhythm.slots_per_round, std::move(packed->placement), placed});
                 return placed;
             }
@@ -170,6 +171,17 @@ private:
     [[nodiscard]] LanePlacement refine(LanePlacement placement, const Rhythm& rhythm, std::uint32_t trials_per_core) const {
         const RefineLimits limits{workload_.core_crossbars, usable_elems(target_), trials_per_core};
         return refine_placement(tasks_, target_, timing_, std::move(placement), rhythm, limits);
+    }
+
+    /// With more patience where the busiest core stays more than a twentieth above the mean: where memory is short many moves are in vain.
+    [[nodiscard]] LanePlacement refine_well(LanePlacement placement, const Rhythm& rhythm) const {
+        constexpr std::uint32_t patience = 4;
+        placement = refine(std::move(placement), rhythm, options_.refinement_trials_per_core);
+        const CoreLoads loads = measure_cores(tasks_, target_, timing_, placement, rhythm);
+        const std::int64_t sum_ns = std::accumulate(loads.occupied_ns.begin(), loads.occupied_ns.end(), std::int64_t{0});
+        const std::int64_t mean_ns = sum_ns / std::ssize(loads.occupied_ns);
+        if (*std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end()) <= mean_ns + mean_ns / 20) return placement;
+        return refine(std::move(placement), rhythm, patience * options_.refinement_trials_per_core);
     }
 
     /// Cores that talk much become neighbours; what each of them does stays.

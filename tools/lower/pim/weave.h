@@ -68,7 +68,7 @@ struct Weave {
 
 struct WeaveOptions {
     unsigned circular_steps = 12;            // attempts with places that do not conflict
-    unsigned variations = 60;               // attempts with other orders of placing
+    unsigned variations = 120;              // attempts with other orders of placing
     unsigned iterations = 8;                 // attempts that start from how the one before was played out
     unsigned rounds = 6;                     // played out per evaluation
 };
