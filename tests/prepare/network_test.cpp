@@ -202,3 +202,36 @@ TEST_CASE("elsewhere they are refused, all in one message") {
     options.allow_host = false;
     CHECK_THROWS_AS((void)tail.tasks({out}, small_target(8, 96), options), Failure);
 }
+
+TEST_CASE("large maxima are taken along the rows, then along the columns") {
+    struct Case {
+        Window window;
+        std::size_t pools;
+    };
+    const std::vector<Case> cases{{{5, 5, {1, 1}, {2, 2, 2, 2}, {1, 1}}, 2}, {{4, 5, {1, 1}, {1, 0, 2, 3}, {1, 1}}, 2}, {{4, 4, {1, 1}, {3, 2, 0, 1}, {2, 1}}, 2},
+                                  {{3, 5, {1, 1}, {1, 2, 1, 2}, {1, 1}}, 1}, {{5, 5, {2, 1}, {2, 2, 2, 2}, {1, 1}}, 1}};
+    for (const Case& c : cases) {
+        Network network;
+        const auto x = network.conv(network.input({1, 3, 9, 8}), 20);
+        // A step behind it runs once.
+        const TasksColumns columns = network.check({network.unary(Relu, network.pool(MaxPool, x, c.window))});
+        CHECK(count_kind(columns, FamilyKind::Pool) == c.pools);
+    }
+    Network network;
+    const auto x = network.conv(network.input({1, 3, 9, 8}), 20);
+    const TasksColumns columns = network.check({network.pool(AveragePool, x, {5, 5, {1, 1}, {2, 2, 2, 2}, {1, 1}})});
+    CHECK(count_kind(columns, FamilyKind::Pool) == 1);
+}
+
+TEST_CASE("lanes of a pool cost what their own windows cost") {
+    Network network;
+    const auto x = network.conv(network.input({1, 3, 12, 12}), 20);
+    const TasksColumns columns = network.check({network.pool(AveragePool, x, {7, 7, {1, 1}, {3, 3, 3, 3}, {1, 1}})});
+    for (const Family& family : columns.families) {
+        if (family.kind != static_cast<std::uint32_t>(FamilyKind::Pool)) continue;
+        REQUIRE(family.lane_count >= 3);
+        const Lane& edge = columns.lanes[family.first_lane];
+        const Lane& middle = columns.lanes[family.first_lane + family.lane_count / 2];
+        CHECK(edge.work_ns * middle.tile_count < middle.work_ns * edge.tile_count);
+    }
+}
