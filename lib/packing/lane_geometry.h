@@ -55,6 +55,9 @@ public:
     /// Rows that they read or that their windows reach, padding included.
     [[nodiscard]] std::span<const LaneRows> wanted_rows(const ReaderGroup& group) const { return std::span(wanted_rows_).subspan(group.first_rows, group.rows_count); }
 
+    /// Spans of all tensors: what pricing everything once has to look at.
+    [[nodiscard]] std::size_t span_count() const { return owned_.size() + wanted_.size(); }
+
 private:
     void add_outputs(const Tasks& tasks);
     void add_groups(const Tasks& tasks, const Rhythm& rhythm);

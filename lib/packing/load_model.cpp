@@ -7,11 +7,14 @@
 
 namespace weft {
 
-LoadModel::LoadModel(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement, const Rhythm& rhythm)
-    : tasks_(tasks), timing_(timing), rhythm_(rhythm), geometry_(tasks, rhythm), families_(tasks.families.size()), placement_(std::move(placement)),
+LoadModel::LoadModel(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement, const Rhythm& rhythm,
+                     std::span<const std::int64_t> constants)
+    : tasks_(tasks), timing_(timing), rhythm_(rhythm), geometry_(tasks, rhythm), families_(tasks.families.size()),
+      constants_(constants.begin(), constants.end()), placement_(std::move(placement)),
       cores_(target.core_count), lanes_on_(families_ * target.core_count, 0), shares_(tasks.tensors.size()), is_stale_(tasks.tensors.size(), 0),
       is_touched_(target.core_count, 0), price_(target.core_count), is_priced_(target.core_count, 0), wants_(target.core_count),
       is_wanting_(target.core_count, 0), rows_(target.core_count) {
+    constants_.resize(families_, 0);
     for (std::uint32_t f = 0; f < families_; ++f) {
         const std::int32_t elems = kernel_scratch_elems(tasks, FamilyId(f));
         if (elems > 0) scratch_.push_back({elems, f});
@@ -38,8 +41,10 @@ void LoadModel::place_lane(std::uint32_t lane, std::uint16_t core, int sign) {
     Core& on = cores_[core];
     std::uint32_t& count = lanes_on_[core * families_ + row.family];
     const std::uint32_t crossbars = tasks_.families[row.family].crossbars;
-    if (sign > 0 && count++ == 0) on.crossbars += crossbars;
-    if (sign < 0 && --count == 0) on.crossbars -= crossbars;
+    if (sign > 0 ? count++ == 0 : --count == 0) {
+        on.crossbars += sign > 0 ? crossbars : 0U - crossbars;
+        on.buffer_elems += sign * constants_[row.family];
+    }
     on.lane_ns += sign * static_cast<std::int64_t>(row.work_ns);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,13 +17,17 @@ namespace weft {
 /// cores of its producer's and its readers' lanes only.
 class LoadModel {
 public:
-    LoadModel(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement, const Rhythm& rhythm);
+    /// `constants`: of constant_elems; empty where memory does not matter.
+    LoadModel(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement, const Rhythm& rhythm,
+              std::span<const std::int64_t> constants);
 
     [[nodiscard]] const LanePlacement& placement() const { return placement_; }
+    /// Spans that a move of lanes of one family makes it look at, in the mean over all tensors.
+    [[nodiscard]] std::uint64_t spans_per_move() const { return 1 + 3 * geometry_.span_count() / std::max<std::size_t>(1, shares_.size()); }
     [[nodiscard]] std::uint32_t core_count() const { return static_cast<std::uint32_t>(cores_.size()); }
     /// As CoreLoads::occupied_ns.
     [[nodiscard]] std::int64_t occupied_ns(std::uint32_t core) const;
-    /// Elements of all buffers and scratch; constants come on top.
+    /// Elements of all buffers, scratch and constants.
     [[nodiscard]] std::int64_t used_elems(std::uint32_t core) const;
     [[nodiscard]] std::uint32_t crossbars(std::uint32_t core) const { return cores_[core].crossbars; }
     /// Lanes of a family on a core.
@@ -98,6 +103,7 @@ private:
     const Rhythm rhythm_;
     LaneGeometry geometry_;
     std::size_t families_;
+    std::vector<std::int64_t> constants_;           // per family
     std::vector<Scratch> scratch_;                  // of families that need some, largest first
     LanePlacement placement_;
     std::vector<Core> cores_;

@@ -14,6 +14,9 @@ constexpr std::int64_t units = 4096;
 /// A step that makes things worse by the excess of one core by some percent is accepted at first, none in the end.
 constexpr std::int64_t hottest = 4000;
 
+/// Spans of lanes that all trials may look at together, a second's worth: networks of a few layers with hundreds of thousands of rows get fewer trials.
+constexpr std::uint64_t most_spans = 150'000'000;
+
 /// Lanes [first, first + count) of one family on one core.
 struct Run {
     std::uint32_t first = 0;
@@ -23,7 +26,7 @@ struct Run {
 class Refinement {
 public:
     Refinement(const Tasks& tasks, const Target& target, const PimTiming& timing, LanePlacement placement, const Rhythm& rhythm, const RefineLimits& limits)
-        : tasks_(tasks), limits_(limits), model_(tasks, target, timing, std::move(placement), rhythm), penalty_(model_.core_count(), 0) {
+        : tasks_(tasks), limits_(limits), model_(tasks, target, timing, std::move(placement), rhythm, limits.constants), penalty_(model_.core_count(), 0) {
         for (std::uint32_t core = 0; core < model_.core_count(); ++core) level_ += model_.occupied_ns(core);
         // Somewhat below the mean, so that less work altogether counts too.
         level_ = std::max<std::int64_t>(1, level_ / model_.core_count() * 31 / 32);
@@ -32,7 +35,7 @@ public:
 
     LanePlacement run() {
         keep_best();
-        const std::uint64_t trials = std::uint64_t{limits_.trials_per_core} * model_.core_count();
+        const std::uint64_t trials = std::min(std::uint64_t{limits_.trials_per_core} * model_.core_count(), most_spans / model_.spans_per_move());
         for (std::uint64_t trial = 0; trial < trials; ++trial) {
             const std::uint64_t left = (trials - trial) * 1024 / trials;
             const auto threshold = static_cast<std::int64_t>(hottest * left / 1024 * left / 1024 * random_.below(1024) / 1024);

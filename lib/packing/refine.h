@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "artifact/target.h"
 #include "packing/packing.h"
@@ -11,7 +12,8 @@ namespace weft {
 /// What a refinement has to keep to.
 struct RefineLimits {
     std::uint32_t core_crossbars = 0;
-    std::int64_t core_elems = 0;        ///< local memory for buffers and scratch
+    std::int64_t core_elems = 0;        ///< local memory
+    std::span<const std::int64_t> constants;    ///< of constant_elems; empty: memory does not matter
     std::uint32_t trials_per_core = 0;
 };
 

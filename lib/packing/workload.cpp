@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/checked.h"
+#include "pim/kernel.h"
 #include "pim/placement.h"
 
 namespace weft {
@@ -118,6 +119,12 @@ void require_capacity(const Tasks& tasks, const Workload& workload) {
         refuse("the network needs at least {} crossbars, the target has {} ({} cores x {}); use a larger chip or a smaller network",
                needed, available, workload.core_count, workload.core_crossbars);
     }
+}
+
+std::vector<std::int64_t> constant_elems(const Tasks& tasks, const PimTiming& timing) {
+    std::vector<std::int64_t> elems;
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) elems.push_back(kernel_cost(tasks, FamilyId(f), timing).constant_elems);
+    return elems;
 }
 
 CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTiming& timing,

@@ -36,6 +36,9 @@ struct Workload {
 /// Refuses (Failure) where no packing can exist: a family that no core holds, or more crossbars than the chip has.
 void require_capacity(const Tasks& tasks, const Workload& workload);
 
+/// Per family: local memory for constants on a core that runs lanes of it; at most, because equal constants of a core share a place.
+[[nodiscard]] std::vector<std::int64_t> constant_elems(const Tasks& tasks, const PimTiming& timing);
+
 /// Busy time of every core for one inference under a placement: lanes, and every transfer that the placement causes.
 struct CoreLoads {
     std::vector<std::int64_t> busy_ns;

@@ -13,31 +13,30 @@ std::int32_t LocalMemory::allocate(std::int64_t elems) {
 }
 
 std::int32_t LocalMemory::fill(float value, std::int32_t count) {
-    const auto [entry, added] = fills_.try_emplace({std::bit_cast<std::uint32_t>(value), count}, 0);
-    if (added) {
-        entry->second = allocate(count);
-        LocalConstant constant;
-        constant.core = core_.value;
-        constant.address = static_cast<std::uint32_t>(entry->second);
-        constant.count = static_cast<std::uint32_t>(count);
-        constant.repeats = 1;
-        constant.weight = no_id;
-        constant.shift = value;
-        constants_.push_back(constant);
-    }
-    return entry->second;
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    if (const auto known = fills_.lower_bound({bits, count}); known != fills_.end() && known->first.first == bits) return known->second;
+    const std::int32_t address = allocate(count);
+    fills_.emplace(std::pair(bits, count), address);
+    LocalConstant constant;
+    constant.core = core_.value;
+    constant.address = static_cast<std::uint32_t>(address);
+    constant.count = static_cast<std::uint32_t>(count);
+    constant.repeats = 1;
+    constant.weight = no_id;
+    constant.shift = value;
+    constants_.push_back(constant);
+    return address;
 }
 
 std::int32_t LocalMemory::channel_constant(const Tasks& tasks, std::uint32_t constant, std::uint32_t channels,
                                            std::uint32_t positions) {
-    const auto [entry, added] = channel_rows_.try_emplace({constant, positions}, 0);
-    if (added) {
-        const TaskConstant& values = tasks.constants[constant];
-        entry->second = allocate(std::int64_t{channels} * positions);
-        constants_.push_back({core_.value, static_cast<std::uint32_t>(entry->second), channels, positions, channels, values.weight,
-                              values.offset, values.channel_stride, values.scale, values.shift});
-    }
-    return entry->second;
+    if (const auto known = channel_rows_.lower_bound({constant, positions}); known != channel_rows_.end() && known->first.first == constant) return known->second;
+    const TaskConstant& values = tasks.constants[constant];
+    const std::int32_t address = allocate(std::int64_t{channels} * positions);
+    channel_rows_.emplace(std::pair(constant, positions), address);
+    constants_.push_back({core_.value, static_cast<std::uint32_t>(address), channels, positions, channels, values.weight,
+                          values.offset, values.channel_stride, values.scale, values.shift});
+    return address;
 }
 
 std::int32_t LocalMemory::full_constant(const Tasks& tasks, std::uint32_t constant, const TaskTensor& tensor,

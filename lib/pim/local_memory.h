@@ -22,9 +22,9 @@ public:
     [[nodiscard]] std::int64_t used() const { return used_; }
     [[nodiscard]] std::span<const LocalConstant> constants() const { return constants_; }
 
-    /// `count` elements of `value`. Equal requests share.
+    /// `count` elements of `value`. Requests share with earlier ones that are as large.
     std::int32_t fill(float value, std::int32_t count);
-    /// A ChannelConstant of `channels` values, repeated for `positions` neighbouring positions. Equal requests share.
+    /// A ChannelConstant of `channels` values, repeated for `positions` neighbouring positions. Requests share with earlier ones that are as large.
     std::int32_t channel_constant(const Tasks& tasks, std::uint32_t constant, std::uint32_t channels, std::uint32_t positions);
     /// A FullConstant for rows [first_row, end_row) of a tensor, in the tensor's local layout. Returns the address of the first row.
     std::int32_t full_constant(const Tasks& tasks, std::uint32_t constant, const TaskTensor& tensor, std::uint32_t first_row,

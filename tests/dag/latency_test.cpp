@@ -1,4 +1,4 @@
-#include "schedule/latency.h"
+#include "packing/latency.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include "base/random.h"
 #include "dag/bounds.h"
 #include "pim/placement.h"
-#include "schedule/latency_graph.h"
-#include "schedule/replicas.h"
+#include "packing/latency_graph.h"
+#include "packing/replicas.h"
 #include "schedule/schedule.h"
 
 using namespace weft;

@@ -15,7 +15,7 @@ void compare(const Tasks& tasks, const Target& target, const PimTiming& timing, 
     for (std::uint32_t core = 0; core < target.core_count; ++core) {
         CHECK(model.occupied_ns(core) == loads.occupied_ns[core]);
         CHECK(model.crossbars(core) == loads.crossbars[core]);
-        CHECK(model.used_elems(core) == memory.cores[core].used());
+        CHECK(model.used_elems(core) == memory.cores[core].used() + constants_on(tasks, timing, model.placement(), core));
     }
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("the load model equals the whole plan, also after moves and after taki
         for (const TestRhythm& rhythm : all_rhythms(tasks)) {
             CAPTURE(seed);
             CAPTURE(static_cast<int>(rhythm.exchange));
-            LoadModel model(tasks, target, timing, random_placement(tasks.lanes.size(), target.core_count, random), rhythm.get());
+            LoadModel model(tasks, target, timing, random_placement(tasks.lanes.size(), target.core_count, random), rhythm.get(), constant_elems(tasks, timing));
             compare(tasks, target, timing, model, rhythm.get());
             for (int step = 0; step < 30; ++step) {
                 const LanePlacement before = model.placement();
@@ -63,7 +63,7 @@ TEST_CASE("the load model names every core whose figures change") {
     const Tasks tasks = view(columns);
     Random random(3);
     for (const TestRhythm& rhythm : all_rhythms(tasks)) {
-        LoadModel model(tasks, target, timing, random_placement(tasks.lanes.size(), target.core_count, random), rhythm.get());
+        LoadModel model(tasks, target, timing, random_placement(tasks.lanes.size(), target.core_count, random), rhythm.get(), constant_elems(tasks, timing));
         for (int step = 0; step < 50; ++step) {
             std::vector<std::pair<std::int64_t, std::int64_t>> before;
             for (std::uint32_t core = 0; core < target.core_count; ++core) before.emplace_back(model.occupied_ns(core), model.used_elems(core));

@@ -29,6 +29,17 @@ inline LanePlacement random_placement(std::size_t lanes, std::uint32_t cores, Ra
     return placement;
 }
 
+/// Constants of the families that have lanes on a core.
+inline std::int64_t constants_on(const Tasks& tasks, const PimTiming& timing, const LanePlacement& placement, std::uint32_t core) {
+    const std::vector<std::int64_t> elems = constant_elems(tasks, timing);
+    std::int64_t sum = 0;
+    for (const Family& family : tasks.families) {
+        const auto lanes = std::span(placement).subspan(family.first_lane, family.lane_count);
+        if (std::find(lanes.begin(), lanes.end(), core) != lanes.end()) sum += elems[static_cast<std::size_t>(&family - tasks.families.data())];
+    }
+    return sum;
+}
+
 struct TestRhythm {
     std::vector<std::uint32_t> levels;
     ExchangePolicy exchange = ExchangePolicy::Burst;

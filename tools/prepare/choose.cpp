@@ -137,4 +137,58 @@ std::vector<std::size_t> choose_options(const std::vector<std::vector<LayerOptio
     return best;
 }
 
+namespace {
+
+/// A layer's best option and number of copies at a price per crossbar.
+struct Copies {
+    std::size_t option = 0;
+    std::int64_t time_ns = 0;
+    std::uint64_t crossbars = 0;
+};
+
+Copies cheapest(const std::vector<LayerOption>& options, std::int64_t exchange_ns, std::int64_t price_ps, const Budget& budget) {
+    Copies best;
+    std::int64_t best_cost = impossible;
+    for (std::size_t o = 0; o < options.size(); ++o) {
+        const std::uint64_t parts = options[o].parts.size();
+        std::int64_t compute_ns = 0;
+        for (const PartNeed& part : options[o].parts) compute_ns += part.work_ns;
+        const std::uint64_t most = std::max<std::uint64_t>(1, budget.cores / std::max<std::uint64_t>(1, parts));
+        for (std::uint64_t copies = 1; copies <= most; copies += 1 + copies / 8) {
+            const auto sharing = static_cast<std::int64_t>(copies);
+            const Copies trial{o, compute_ns / (sharing * static_cast<std::int64_t>(parts)) + exchange_ns / sharing, copies * options[o].crossbars};
+            const std::int64_t cost = checked_add(checked_multiply(trial.time_ns, std::int64_t{1000}), checked_multiply(static_cast<std::int64_t>(trial.crossbars), price_ps));
+            if (cost >= best_cost) continue;
+            best_cost = cost;
+            best = trial;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+LatencyChoice choose_for_latency(const std::vector<std::vector<LayerOption>>& layers, std::span<const std::int64_t> exchange_ns, const Budget& budget) {
+    const std::uint64_t capacity = budget.cores * budget.crossbars_per_core * budget.crossbar_percent / 100;
+    LatencyChoice best;
+    std::int64_t low_ps = 0;
+    std::int64_t high_ps = std::int64_t{1} << 40U;
+    for (bool first = true; first || high_ps - low_ps > 1 + high_ps / 1024; first = false) {
+        const std::int64_t price_ps = first ? high_ps : low_ps + (high_ps - low_ps) / 2;
+        LatencyChoice trial;
+        std::uint64_t crossbars = 0;
+        for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+            const Copies copies = cheapest(layers[layer], exchange_ns[layer], price_ps, budget);
+            trial.options.push_back(copies.option);
+            trial.time_ns += copies.time_ns;
+            crossbars += copies.crossbars;
+        }
+        // At the highest price the fewest crossbars: kept whether they fit or not.
+        if (first || crossbars <= capacity) best = trial;
+        (crossbars <= capacity ? high_ps : low_ps) = price_ps;
+        if (first && crossbars > capacity) break;
+    }
+    return best;
+}
+
 }  // namespace weft::preparation

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "prepare/options.h"
@@ -20,6 +21,15 @@ struct Budget {
 /// an exact knapsack, and T is bisected on whether that work fits the cores. Where not even one copy of everything fits, the
 /// fewest crossbars. `layers[i]` is never empty. Returns indices into each layer's options.
 [[nodiscard]] std::vector<std::size_t> choose_options(const std::vector<std::vector<LayerOption>>& layers, const Budget& budget);
+
+/// One option per layer for the shortest time of one inference, layer after layer: an option's copies share its work, as do its parts, and cost their
+/// crossbars. The copies share the exchange of the layer's tensors (`exchange_ns` per layer) too, but its parts do not: each of them receives whole inputs. The
+/// sum of the layers' times is minimised by a Lagrange multiplier on the crossbars.
+struct LatencyChoice {
+    std::vector<std::size_t> options;
+    std::int64_t time_ns = 0;
+};
+[[nodiscard]] LatencyChoice choose_for_latency(const std::vector<std::vector<LayerOption>>& layers, std::span<const std::int64_t> exchange_ns, const Budget& budget);
 
 /// Crossbars that an option takes in an interval of `interval_ns`, replicas included. A part that is large for a core wastes
 /// what it leaves there, so it counts for more.

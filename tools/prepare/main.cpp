@@ -74,6 +74,10 @@ int main(int argc, char** argv) {
         .add_option("--crossbar-share", options.crossbar_percent, "Percent of the chip's crossbars for weights and their copies (default: what packs best)")
         ->check(CLI::Range(1U, 100U))
         ->type_name("P");
+    tool.app()
+        .add_option("--mode", options.mode, "What mappings are for: throughput, or latency (one inference at a time)")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, weft::PrepareMode>{{"throughput", weft::PrepareMode::throughput}, {"latency", weft::PrepareMode::latency}}))
+        ->option_text("MODE=throughput");
     weft::ipu21::PrepareCommand tiles;
     tiles.add_options(tool.app());
     tool.add_output(output_path, "The tasks");

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "base/id.h"
+#include "packing/latency.h"
 #include "packing/packing.h"
 #include "packing/refine.h"
+#include "packing/replicas.h"
 #include "prepare/assemble.h"
 #include "prepare/choose.h"
 #include "prepare/finish.h"
@@ -128,10 +130,19 @@ public:
         return pack(trial, [&](const Tasks& tasks, const Workload&, const Packing& packing) {
             const std::vector<std::uint32_t> levels = dependency_levels(tasks, 1, 2);
             const Rhythm rhythm{ExchangePolicy::Woven, 1, levels};
-            const RefineLimits limits{target_.core.crossbar_count, std::numeric_limits<std::int64_t>::max() / 4096, 30};
+            const RefineLimits limits{target_.core.crossbar_count, std::numeric_limits<std::int64_t>::max() / 4096, {}, 30};
             const LanePlacement refined = refine_placement(tasks, target_, chip_.timing, packing.placement, rhythm, limits);
             const CoreLoads loads = measure_cores(tasks, target_, chip_.timing, refined, rhythm);
             return *std::max_element(loads.occupied_ns.begin(), loads.occupied_ns.end());
+        });
+    }
+
+    /// The list schedule of one inference; no_packing where there is none or it does not fit the cores' memory.
+    [[nodiscard]] std::int64_t latency_ns(const ChosenOptions& trial) {
+        return with_tasks(trial, [&](const Tasks& tasks) {
+            if (!plan_replicas(tasks, target_, chip_.timing)) return no_packing;
+            const LatencyPlacement placed = place_for_latency_within_memory(tasks, target_, chip_.timing, {}, constant_elems(tasks, chip_.timing));
+            return placed.fits ? placed.makespan_ns : no_packing;
         });
     }
 
@@ -141,6 +152,17 @@ public:
 private:
     template <class Judge>
     std::int64_t pack(const ChosenOptions& trial, const Judge& judge) {
+        return with_tasks(trial, [&](const Tasks& tasks) {
+            Workload workload = measure_workload(tasks, target_, chip_.timing);
+            workload.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * 2 / 3;
+            const auto packing = smallest_packing(tasks, workload, pack_filling);
+            return packing ? judge(tasks, workload, *packing) : no_packing;
+        });
+    }
+
+    /// The draft under the chosen mappings, without the matrices' contents.
+    template <class Judge>
+    std::int64_t with_tasks(const ChosenOptions& trial, const Judge& judge) {
         Draft draft = draft_;
         const std::vector<MappingChoice> choices = trial.choices();
         std::vector<MappingChoice> layer_choice;
@@ -151,11 +173,7 @@ private:
         memo_.set(columns, draft.families, layer_choice, [&](FamilyId id) { return family_cost(columns, id, chip_); });
         finish_lanes(columns, chip_, options_);
         const Tasks tasks = view(columns);
-        if (tasks.lanes.empty()) return 0;
-        Workload workload = measure_workload(tasks, target_, chip_.timing);
-        workload.core_elems = static_cast<std::int64_t>(target_.core.local_memory_bytes) * 2 / 3;
-        const auto packing = smallest_packing(tasks, workload, pack_filling);
-        return packing ? judge(tasks, workload, *packing) : no_packing;
+        return tasks.lanes.empty() ? 0 : judge(tasks);
     }
 
     const Draft& draft_;
@@ -227,10 +245,43 @@ ChosenOptions compare_policies(const Draft& draft, ChipFacts& chip, const Prepar
     return best;
 }
 
+/// The size of families and the mappings with the shortest estimated time of one inference.
+std::vector<MappingChoice> choose_latency_mappings(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
+    std::vector<std::uint32_t> sizes;
+    for (const std::uint32_t share : {24, 16, 10, 6, 4, 3, 2, 1}) sizes.push_back(std::max(1U, chip.crossbars_per_core * share / 24));
+    if (options.family_crossbars != 0) sizes.assign(1, std::min(options.family_crossbars, chip.crossbars_per_core));
+    // What the choice leaves goes to further copies.
+    std::vector<std::uint32_t> shares{80, 50};
+    if (options.crossbar_percent != 0) shares.assign(1, options.crossbar_percent);
+    std::vector<std::int64_t> exchange_ns;
+    for (const DraftFamily& family : draft.families) {
+        if (family.matrix == no_id) continue;
+        std::uint32_t elems = 0;
+        const auto add = [&](std::uint32_t tensor) { elems += draft.tensors[tensor].rows * draft.tensors[tensor].columns * draft.tensors[tensor].channels; };
+        add(family.row.output);
+        for (std::uint32_t slot = 0; slot < family.body_inputs; ++slot) add(family.inputs[slot]);
+        exchange_ns.push_back(3 * chip.timing.copy_ns(elems));     // read, flits and write
+    }
+    ChosenOptions best;
+    for (const std::uint32_t size : sizes) {
+        chip.family_crossbars = size;
+        packer.forget_costs();
+        ChosenOptions trial{all_options(draft, chip, options.widest_window), {}, no_packing, size};
+        for (const std::uint32_t share : shares) {
+            trial.chosen = choose_for_latency(trial.layers, exchange_ns, {chip.core_count, chip.crossbars_per_core, share, 0}).options;
+            trial.score_ns = packer.latency_ns(trial);
+            if (best.family_crossbars == 0 || trial.score_ns < best.score_ns) best = trial;
+        }
+    }
+    chip.family_crossbars = best.family_crossbars;
+    return best.choices();
+}
+
 }  // namespace
 
 std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
     TrialPacker packer(draft, chip, target, options);
+    if (options.mode == PrepareMode::latency) return choose_latency_mappings(draft, chip, options, packer);
     ChosenOptions best = compare_policies(draft, chip, options, packer);
     chip.family_crossbars = best.family_crossbars;
     packer.forget_costs();

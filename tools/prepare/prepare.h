@@ -10,7 +10,11 @@
 
 namespace weft {
 
+/// What mappings are chosen for: many inferences on their way, or the time of one.
+enum class PrepareMode : std::uint8_t { throughput, latency };
+
 struct PrepareOptions {
+    PrepareMode mode = PrepareMode::throughput;
     bool allow_host = true;             ///< false: operators that the chip lacks are refused everywhere
     std::uint64_t lane_ns = 0;          ///< work of a lane; 0: total work / cores / lanes_per_core
     std::uint32_t lanes_per_core = 48;

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "packing/load_model.h"
 #include "packing/packing.h"
 #include "packing/refine.h"
 #include "packing/workload.h"
-#include "pim/memory_plan.h"
 #include "pim/placement.h"
 #include "schedule/evaluate.h"
-#include "schedule/latency.h"
+#include "packing/latency.h"
 #include "schedule/mesh_placement.h"
 
 namespace weft {
@@ -59,21 +59,6 @@ std::optional<Pipelining> woven_pipelining(const Tasks& tasks, const ScheduleOpt
     return result;
 }
 
-std::vector<std::int64_t> used_elems(const Tasks& tasks, const Target& target, std::span<const std::uint16_t> placement, const Rhythm& rhythm) {
-    const MemoryPlan memory = plan_memory(tasks, plan_actors(tasks, placement, rhythm), target.core_count);
-    std::vector<std::int64_t> used;
-    for (const LocalMemory& core : memory.cores) used.push_back(core.used());
-    return used;
-}
-
-/// Constants come on top when code is emitted; an eighth is kept for them.
-std::int64_t usable_elems(const Target& target) { return static_cast<std::int64_t>(target.core.local_memory_bytes / 8 * 7); }
-
-bool fits_local_memory(const Tasks& tasks, const Target& target, std::span<const std::uint16_t> placement, const Rhythm& rhythm) {
-    const auto used = used_elems(tasks, target, placement, rhythm);
-    return *std::max_element(used.begin(), used.end()) <= usable_elems(target);
-}
-
 void check_work(const Tasks& tasks, const Target& target) {
     if (target.family != TargetFamily::Pim) refuse("the target is not of the pim family");
     if (tasks.lanes.empty()) refuse("there is nothing to place: the whole network runs on the host");
@@ -91,16 +76,31 @@ class CandidateList {
 public:
     CandidateList(const Tasks& tasks, const Target& target, const ScheduleOptions& options, Hash128 tasks_hash)
         : tasks_(tasks), target_(target), options_(options), tasks_hash_(tasks_hash), timing_(target),
-          workload_(measure_workload(tasks, target, timing_)) {
+          workload_(measure_workload(tasks, target, timing_)), constants_(constant_elems(tasks, timing_)) {
         require_capacity(tasks, workload_);
     }
 
     [[nodiscard]] const PimTiming& timing() const { return timing_; }
+    [[nodiscard]] std::span<const std::int64_t> constants() const { return constants_; }
+    [[nodiscard]] std::int64_t core_elems() const { return static_cast<std::int64_t>(target_.core.local_memory_bytes); }
+    [[nodiscard]] bool fits_local_memory(const LanePlacement& placement, const Rhythm& rhythm) const {
+        const LoadModel model(tasks_, target_, timing_, placement, rhythm, constants_);
+        for (std::uint32_t core = 0; core < target_.core_count; ++core) {
+            if (model.used_elems(core) > core_elems()) return false;
+        }
+        return true;
+    }
     [[nodiscard]] bool any_fits() const { return std::find(fits_.begin(), fits_.end(), char{1}) != fits_.end(); }
 
     [[nodiscard]] Placed place(LanePlacement placement, const Rhythm& rhythm) const {
-        const bool fits = fits_local_memory(tasks_, target_, placement, rhythm);
+        const bool fits = fits_local_memory(placement, rhythm);
         return {on_mesh(std::move(placement), rhythm), fits};
+    }
+
+    /// As `place`; where memory is short, with lanes moved to where it is not.
+    [[nodiscard]] Placed place_within_memory(LanePlacement placement, const Rhythm& rhythm) const {
+        if (!fits_local_memory(placement, rhythm)) placement = refine(std::move(placement), rhythm, options_.refinement_trials_per_core);
+        return place(std::move(placement), rhythm);
     }
 
     /// Pack, refine and place. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
@@ -119,7 +119,7 @@ public:
             });
             if (known != refined_.end()) return known->placed;
             LanePlacement refined = refine(packed->placement, rhythm, options_.refinement_trials_per_core / 2);
-            if (fits_local_memory(tasks_, target_, refined, rhythm)) {
+            if (fits_local_memory(refined, rhythm)) {
                 // Again where the cores stand: what distances make of the messages differs from core to core.
                 const Placed placed{refine_well(on_mesh(std::move(refined), rhythm), rhythm), true};
                 refined_.push_back({rhythm.exchange, rhythm.slots_per_round, std::move(packed->placement), placed});
@@ -169,7 +169,7 @@ public:
 
 private:
     [[nodiscard]] LanePlacement refine(LanePlacement placement, const Rhythm& rhythm, std::uint32_t trials_per_core) const {
-        const RefineLimits limits{workload_.core_crossbars, usable_elems(target_), trials_per_core};
+        const RefineLimits limits{workload_.core_crossbars, core_elems(), constants_, trials_per_core};
         return refine_placement(tasks_, target_, timing_, std::move(placement), rhythm, limits);
     }
 
@@ -202,6 +202,7 @@ private:
     Hash128 tasks_hash_;
     PimTiming timing_;
     Workload workload_;
+    std::vector<std::int64_t> constants_;   // per family
     std::vector<Refined> refined_;
     std::vector<ScheduleColumns> candidates_;
     std::vector<char> fits_;
@@ -222,9 +223,9 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     if (options.mode == ScheduleMode::Latency) {
         ScheduleOptions one_at_a_time = options;
         one_at_a_time.max_depth = 0;
-        LatencyPlacement placed = place_for_latency(tasks, target, list.timing(), options.latency);
         const Pipelining pipelining = burst_pipelining(tasks, one_at_a_time);
-        list.add(placed.strategy, pipelining, list.place(std::move(placed.placement), pipelining.rhythm()));
+        LatencyPlacement placed = place_for_latency_within_memory(tasks, target, list.timing(), options.latency, list.constants());
+        list.add(placed.strategy, pipelining, list.place_within_memory(std::move(placed.placement), pipelining.rhythm()));
         return list.take();
     }
     const Pipelining burst = burst_pipelining(tasks, options);

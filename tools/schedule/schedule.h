@@ -6,7 +6,7 @@
 #include "artifact/schedule.h"
 #include "artifact/target.h"
 #include "artifact/tasks.h"
-#include "schedule/latency.h"
+#include "packing/latency.h"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "dag/dag.h"
-#include "schedule/replicas.h"
+#include "packing/replicas.h"
 
 namespace weft {
 

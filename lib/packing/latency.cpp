@@ -1,11 +1,12 @@
-#include "schedule/latency.h"
+#include "packing/latency.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
 #include "base/checked.h"
-#include "schedule/latency_graph.h"
+#include "packing/latency_graph.h"
+#include "packing/load_model.h"
 
 namespace weft {
 namespace {
@@ -97,6 +98,7 @@ LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, con
             crossbars, tasks.families.size(), target.core_count, target.core.crossbar_count);
     }
     LatencyGraph graph = make_latency_graph(tasks, target, timing, plan->replicas);
+    for (std::int64_t& space : graph.dag.space) space = multiply_divide(space, options.memory_percent, 100);
     const std::string name = algorithm_name(options.algorithm);
     if (auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name)) return *std::move(placed);
     // The estimate of local memory is on the safe side: lower may still find room, and says what is missing where there is none.
@@ -105,6 +107,26 @@ LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, con
     auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name + "-tight");
     WEFT_CHECK(placed, "every family has a core, yet a task was not placed");
     return *std::move(placed);
+}
+
+LatencyPlacement place_for_latency_within_memory(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
+                                                 std::span<const std::int64_t> constants) {
+    const std::vector<std::uint32_t> levels = dependency_levels(tasks);
+    const std::uint32_t slots = levels.empty() ? 1 : *std::max_element(levels.begin(), levels.end()) + 1;
+    LatencyPlacement first;
+    for (const std::int64_t percent : {100, 85, 70, 55}) {
+        LatencyOptions trial = options;
+        trial.memory_percent = percent;
+        LatencyPlacement placed = place_for_latency(tasks, target, timing, trial);
+        const LoadModel model(tasks, target, timing, placed.placement, {ExchangePolicy::Burst, slots, levels}, constants);
+        placed.fits = true;
+        for (std::uint32_t core = 0; core < target.core_count; ++core) {
+            placed.fits = placed.fits && model.used_elems(core) <= static_cast<std::int64_t>(target.core.local_memory_bytes);
+        }
+        if (placed.fits) return placed;
+        if (percent == 100) first = std::move(placed);
+    }
+    return first;
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-#include "schedule/latency_graph.h"
+#include "packing/latency_graph.h"
 
 #include <algorithm>
 

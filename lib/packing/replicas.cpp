@@ -1,4 +1,4 @@
-#include "schedule/replicas.h"
+#include "packing/replicas.h"
 
 #include <algorithm>
 

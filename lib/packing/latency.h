@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "dag/list_schedule.h"
@@ -9,10 +10,12 @@ namespace weft {
 
 struct LatencyOptions {
     ListAlgorithm algorithm = ListAlgorithm::Peft;
+    std::int64_t memory_percent = 100;  ///< of the local memory that buffers may take by the estimate
 };
 
 struct LatencyPlacement {
     LanePlacement placement;
+    bool fits = false;                 ///< into local memory, exactly
     std::string strategy;              ///< algorithm and kind of reservation, e.g. "peft", "peft-reserved", "peft-tight"
     std::int64_t makespan_ns = 0;      ///< the list schedule's own estimate of one inference
     std::uint32_t task_count = 0;
@@ -34,5 +37,10 @@ struct LatencyPlacement {
 /// shorter one is taken. Both keep the cores' local memory, by an estimate on the safe side; where neither can ("-tight"), without.
 [[nodiscard]] LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing,
                                                  const LatencyOptions& options);
+
+/// The first of several placements, each with less memory by the estimate than the one before, that really fits the cores' local memory where every family
+/// has a slot of the round of its own level; the first of all where none does. `constants`: of constant_elems.
+[[nodiscard]] LatencyPlacement place_for_latency_within_memory(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
+                                                               std::span<const std::int64_t> constants);
 
 }  // namespace weft
