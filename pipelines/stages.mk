@@ -6,6 +6,7 @@
 #   BIN                folder of weft's programs; default: found in PATH
 #   STORE              folder of stored results, see docs/cache.md; default: .weft/store, in the run folder itself
 #   FRONTEND, TARGET, PREPARE, SCHEDULE, LOWER, ANALYSE, SELECT, EXPORT     another program for a stage
+#   MODE=latency       the shortest time of one inference: --mode latency for prepare and schedule
 #   LOWER_FLAGS, ...                    options added to a stage's command line
 #   LAUNCHER, LOWER_LAUNCHER, ...       words before it where it runs: LOWER_LAUNCHER='srun -n1 -c1'
 #   COPY=1             files of their own instead of links into the store
@@ -37,6 +38,11 @@ endif
 # A file name without dots or spaces: flatc strips what follows the last dot, make splits at spaces.
 NAME ?= $(shell basename '$(MODEL)' .onnx | tr -c 'A-Za-z0-9_\n-' _)
 NAME := $(NAME)
+
+ifneq ($(MODE),)
+  override PREPARE_FLAGS := --mode $(MODE) $(PREPARE_FLAGS)
+  override SCHEDULE_FLAGS := --mode $(MODE) $(SCHEDULE_FLAGS)
+endif
 
 STORE ?= .weft/store
 program = $(if $(BIN),$(BIN)/)weft-$(1)

@@ -146,6 +146,7 @@ public:
         });
     }
 
+    void cut_lanes_by(std::uint32_t lanes_per_core) { options_.lanes_per_core = lanes_per_core; }
     /// Other limits of families: other parts.
     void forget_costs() { memo_.clear(); }
 
@@ -179,7 +180,7 @@ private:
     const Draft& draft_;
     const ChipFacts& chip_;
     const Target& target_;
-    const PrepareOptions& options_;
+    PrepareOptions options_;
     CostMemo memo_;
 };
 
@@ -246,13 +247,14 @@ ChosenOptions compare_policies(const Draft& draft, ChipFacts& chip, const Prepar
 }
 
 /// The size of families and the mappings with the shortest estimated time of one inference.
-std::vector<MappingChoice> choose_latency_mappings(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
+ChosenMappings choose_latency_mappings(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
     std::vector<std::uint32_t> sizes;
     for (const std::uint32_t share : {24, 16, 10, 6, 4, 3, 2, 1}) sizes.push_back(std::max(1U, chip.crossbars_per_core * share / 24));
     if (options.family_crossbars != 0) sizes.assign(1, std::min(options.family_crossbars, chip.crossbars_per_core));
     // What the choice leaves goes to further copies.
     std::vector<std::uint32_t> shares{80, 50};
     if (options.crossbar_percent != 0) shares.assign(1, options.crossbar_percent);
+    std::uint32_t lanes_per_core = options.lanes_per_core;
     std::vector<std::int64_t> exchange_ns;
     for (const DraftFamily& family : draft.families) {
         if (family.matrix == no_id) continue;
@@ -269,19 +271,22 @@ std::vector<MappingChoice> choose_latency_mappings(const Draft& draft, ChipFacts
         ChosenOptions trial{all_options(draft, chip, options.widest_window), {}, no_packing, size};
         for (const std::uint32_t share : shares) {
             trial.chosen = choose_for_latency(trial.layers, exchange_ns, {chip.core_count, chip.crossbars_per_core, share, 0}).options;
-            trial.score_ns = packer.latency_ns(trial);
-            if (best.family_crossbars == 0 || trial.score_ns < best.score_ns) best = trial;
+            // Fine lanes share out better, and make more messages.
+            for (const std::uint32_t fineness : {1U, 3U}) {
+                packer.cut_lanes_by(fineness * options.lanes_per_core);
+                trial.score_ns = packer.latency_ns(trial);
+                if (best.family_crossbars != 0 && trial.score_ns >= best.score_ns) continue;
+                best = trial;
+                lanes_per_core = fineness * options.lanes_per_core;
+            }
         }
     }
     chip.family_crossbars = best.family_crossbars;
-    return best.choices();
+    return {best.choices(), lanes_per_core};
 }
 
-}  // namespace
-
-std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
-    TrialPacker packer(draft, chip, target, options);
-    if (options.mode == PrepareMode::latency) return choose_latency_mappings(draft, chip, options, packer);
+/// For many inferences on their way.
+std::vector<MappingChoice> choose_throughput_mappings(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
     ChosenOptions best = compare_policies(draft, chip, options, packer);
     chip.family_crossbars = best.family_crossbars;
     packer.forget_costs();
@@ -293,6 +298,14 @@ std::vector<MappingChoice> choose_mappings(const Draft& draft, ChipFacts& chip, 
     improve(other, [&](const ChosenOptions& trial) { return packer.score(trial, Score::exact); });
     if (other.chosen == best.chosen) return best.choices();
     return packer.refined_ns(other) < packer.refined_ns(best) ? other.choices() : best.choices();
+}
+
+}  // namespace
+
+ChosenMappings choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
+    TrialPacker packer(draft, chip, target, options);
+    if (options.mode == PrepareMode::latency) return choose_latency_mappings(draft, chip, options, packer);
+    return {choose_throughput_mappings(draft, chip, options, packer), options.lanes_per_core};
 }
 
 }  // namespace weft::preparation

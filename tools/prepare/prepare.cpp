@@ -22,11 +22,13 @@ TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOpti
     Draft draft = draft_families(index, split);
     set_gaps(draft);
     build_moves(draft);
-    const auto choices = choose_mappings(draft, chip, target, options);
-    map_matrices(draft, chip, choices);
+    const ChosenMappings chosen = choose_mappings(draft, chip, target, options);
+    map_matrices(draft, chip, chosen.choices);
     TasksColumns columns = assemble(std::move(draft));
     set_costs(columns, [&](FamilyId id) { return family_cost(columns, id, chip); });
-    const std::uint64_t work_ns = finish_lanes(columns, chip, options);
+    PrepareOptions lanes = options;
+    lanes.lanes_per_core = chosen.lanes_per_core;
+    const std::uint64_t work_ns = finish_lanes(columns, chip, lanes);
     columns.host_head = split.head;
     columns.host_tail = split.tail;
     columns.graph_hash_high = options.graph_hash.high;
