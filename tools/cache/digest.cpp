@@ -1,8 +1,12 @@
 #include "cache/digest.h"
 
+#include <fcntl.h>
 #include <nettle/sha2.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
+#include <vector>
 
 #include "artifact/file.h"
 #include "artifact/hash.h"
@@ -10,6 +14,23 @@
 
 namespace weft::cache {
 namespace {
+
+// Files up to this size are read in less time than they are mapped and unmapped.
+constexpr off_t read_bytes = off_t{256} << 10U;
+
+/// False where the file is large, no regular file, or cannot be read this way.
+bool read_small(const std::string& path, std::vector<std::byte>& bytes) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return false;
+    struct stat status {};
+    bool good = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= read_bytes;
+    if (good) {
+        bytes.resize(static_cast<std::size_t>(status.st_size));
+        good = ::read(file, bytes.data(), bytes.size()) == status.st_size;
+    }
+    ::close(file);
+    return good;
+}
 
 std::string sha256_hex(std::span<const std::byte> bytes) {
     sha256_ctx context;
@@ -39,6 +60,10 @@ std::string digest(Algorithm algorithm, std::span<const std::byte> bytes) {
 
 std::string digest(Algorithm algorithm, std::string_view text) { return digest(algorithm, std::as_bytes(std::span(text.data(), text.size()))); }
 
-std::string digest_file(Algorithm algorithm, const std::string& path) { return digest(algorithm, MappedFile(path).bytes()); }
+std::string digest_file(Algorithm algorithm, const std::string& path) {
+    static thread_local std::vector<std::byte> buffer;
+    if (read_small(path, buffer)) return digest(algorithm, std::span<const std::byte>(buffer));
+    return digest(algorithm, MappedFile(path).bytes());
+}
 
 }  // namespace weft::cache

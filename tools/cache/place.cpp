@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <set>
 
@@ -53,9 +54,9 @@ private:
 };
 
 std::string read_link(const fs::path& place) {
-    std::error_code error;
-    const fs::path text = fs::read_symlink(place, error);
-    return error ? std::string() : text.string();
+    std::array<char, PATH_MAX> text{};
+    const ssize_t size = ::readlink(place.c_str(), text.data(), text.size());
+    return size < 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
 }
 
 std::string temporary_name(const fs::path& place) { return fmt::format("{}.{}.part", place.string(), ::getpid()); }
