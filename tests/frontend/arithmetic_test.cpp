@@ -297,6 +297,33 @@ TEST_CASE("Elementwise activations carry their attributes and defaults") {
     CHECK(prelu.run_one({tensor({1, 2, 2}, {-1, 1, -1, 3})}).values == std::vector<float>{-0.5, 1, -2, 3});
 }
 
+TEST_CASE("Erf, and Gelu in both approximations, equal their definitions") {
+    Random random(43);
+    const auto x = random.values(64);
+    const auto run = [&](const char* op, const char* approximation) {
+        ModelBuilder model(20);
+        model.input("x", {64});
+        auto& node = model.node(op, {"x"}, {"y"});
+        if (*approximation != 0) set_text(node, "approximate", approximation);
+        model.output("y");
+        return model.run_one({tensor({64}, x)}).values;
+    };
+    std::vector<float> erf;
+    std::vector<float> exact;
+    std::vector<float> approximate;
+    for (const double v : x) {
+        erf.push_back(static_cast<float>(std::erf(v)));
+        exact.push_back(static_cast<float>(v / 2 * (1 + std::erf(v / std::sqrt(2.0)))));
+        approximate.push_back(static_cast<float>(v / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v)))));
+    }
+    CHECK(relative_error(run("Erf", ""), erf) < 1e-6);
+    CHECK(relative_error(run("Gelu", ""), exact) < 1e-6);
+    CHECK(relative_error(run("Gelu", "none"), exact) < 1e-6);
+    CHECK(relative_error(run("Gelu", "tanh"), approximate) < 1e-6);
+    CHECK(relative_error(exact, approximate) > 1e-5);
+    CHECK_THROWS_AS(run("Gelu", "sigmoid"), Failure);
+}
+
 TEST_CASE("Integer arithmetic on activations is unsupported; moving integers is not") {
     ModelBuilder model;
     model.input("x", {4}, {}, 7);
