@@ -12,6 +12,11 @@ void validate<Kernels>(const Kernels& kernels, std::string_view file) {
         check.text(kernels.dims[row].name, kernels.name_pool, "dims", row);
         if (kernels.dims[row].reserved != 0) check.reject("dims", row, "a reserved field is set");
     }
+    if (!kernels.origins.empty() && kernels.origins.size() != kernels.records.size()) check.reject("origins", 0, "not one per record");
+    for (std::size_t row = 0; row < kernels.origins.size(); ++row) {
+        for (const std::uint32_t text : {kernels.origins[row].tool, kernels.origins[row].date}) check.text(text, kernels.name_pool, "origins", row);
+        if (kernels.origins[row].merged == 0) check.reject("origins", row, "no invocations");
+    }
     // Products of two values in an interpolation stay within 127 bits, sums of thousands within 63.
     constexpr std::uint64_t value_limit = std::uint64_t{1} << 48U;
     for (std::size_t row = 0; row < kernels.records.size(); ++row) {

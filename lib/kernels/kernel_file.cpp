@@ -10,7 +10,8 @@ namespace weft {
 std::vector<KernelRecord> records_of(const Kernels& kernels) {
     std::vector<KernelRecord> records;
     const auto text = [&](std::uint32_t offset) { return std::string(pool_text(kernels.name_pool, offset)); };
-    for (const KernelRow& row : kernels.records) {
+    for (std::size_t i = 0; i < kernels.records.size(); ++i) {
+        const KernelRow& row = kernels.records[i];
         KernelRecord record;
         record.key.kind = text(row.kind);
         record.key.category = text(row.category);
@@ -25,6 +26,11 @@ std::vector<KernelRecord> records_of(const Kernels& kernels) {
         record.target = text(row.target);
         record.profile = text(row.profile);
         record.status = static_cast<RecordStatus>(row.status);
+        if (!kernels.origins.empty()) {
+            record.tool = text(kernels.origins[i].tool);
+            record.date = text(kernels.origins[i].date);
+            record.merged = kernels.origins[i].merged;
+        }
         records.push_back(std::move(record));
     }
     return records;
@@ -41,6 +47,7 @@ KernelsColumns kernels_of(std::vector<KernelRecord> records, KernelUnit unit, st
         if (at != offsets.end()) return at->second;
         return offsets.emplace(t, pool_append(kernels.name_pool, t)).first->second;
     };
+    const bool origins = std::ranges::any_of(records, [](const KernelRecord& r) { return !r.tool.empty() || !r.date.empty() || r.merged != 1; });
     for (const KernelRecord& record : records) {
         KernelRow row{};
         row.samples = record.samples;
@@ -59,6 +66,7 @@ KernelsColumns kernels_of(std::vector<KernelRecord> records, KernelUnit unit, st
         row.profile = text(record.profile);
         row.status = static_cast<std::uint32_t>(record.status);
         kernels.records.push_back(row);
+        if (origins) kernels.origins.push_back({text(record.tool), text(record.date), record.merged});
     }
     return kernels;
 }
@@ -87,6 +95,9 @@ std::vector<KernelRecord> merge_records(std::vector<KernelRecord> records, std::
         into.error_ppm = (into.error_ppm + next.error_ppm) / 2;
         into.samples = samples;
         if (into.profile != next.profile) into.profile.clear();
+        if (into.tool != next.tool) into.tool.clear();
+        into.date = std::max(into.date, next.date);
+        into.merged = std::max(into.merged, next.merged);
         into.status = std::max(into.status, next.status);
     }
     return merged;

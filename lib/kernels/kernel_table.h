@@ -35,6 +35,9 @@ struct KernelRecord {
     std::string build;                 ///< identity of the measured kernels' sources and flags
     std::string target;                ///< revision of the measured target
     std::string profile;               ///< hash of the profile it was taken from; may be empty
+    std::string tool;                  ///< version of the program that measured; may be empty
+    std::string date;                  ///< of the measurement; may be empty
+    std::uint64_t merged = 1;          ///< invocations that one recorded time covered; the times here are of one
     RecordStatus status = RecordStatus::fresh;
     bool operator==(const KernelRecord&) const = default;
 };

@@ -9,7 +9,7 @@ using namespace weft;
 namespace {
 
 const char* const profile = R"({
-  "schemaVersion": 1, "target": "ipu21", "buildId": "1f", "clockHz": 1500000000, "host": "lab",
+  "schemaVersion": 1, "target": "ipu21", "buildId": "1f", "clockHz": 1500000000, "host": "lab", "toolVersion": "profile 2.1", "date": "2026-08-12",
   "measurements": [
     {"key": {"kernel": "gemm", "dimensions": {"rows": 36, "inner": 64, "columns": 128, "multiply": "f16", "accumulate": "f16",
       "mode": "accumulate", "load": "interleaved", "mixture": "one", "orientation": "normal", "source": "direct", "align": 32, "tail": "16"}},
@@ -45,6 +45,10 @@ TEST_CASE("the exporter's table: merged invocations divided, exchange left out, 
     CHECK(gemm.key == ipu21::gemm_key(test::c600().ipu21, {36, 64, 128, 2, true, true, false}));
     CHECK(gemm.median == 12'422);
     CHECK(gemm.build == "1f");
+    CHECK(gemm.tool == "profile 2.1");
+    CHECK(gemm.date == "2026-08-12");
+    CHECK(gemm.merged == 2);
+    CHECK(m.records[1].merged == 1);
     CHECK(m.records[1].status == RecordStatus::quarantined);
 }
 

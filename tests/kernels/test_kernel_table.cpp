@@ -102,6 +102,18 @@ TEST_CASE("a .kernels file loses nothing; merging adds samples and refuses to mi
     std::vector<KernelRecord> back = records_of(view(columns));
     std::ranges::sort(records, {}, &KernelRecord::key);
     CHECK(back == records);
+    // Where from, where any table told it.
+    CHECK(columns.origins.empty());
+    records[1].tool = "profile 2.1";
+    records[1].date = "2026-08-12";
+    records[1].merged = 16;
+    const KernelsColumns told = kernels_of(records, KernelUnit::Cycles, 1'500'000'000);
+    validate(view(told), "k");
+    CHECK(told.origins.size() == records.size());
+    CHECK(records_of(view(told)) == records);
+    KernelsColumns short_of_one = told;
+    short_of_one.origins.pop_back();
+    CHECK(status_of([&] { validate(view(short_of_one), "k"); }) == ExitStatus::bad_input);
     records.push_back(record(32, 64, 2000));
     const auto merged = merge_records(records, "k");
     REQUIRE(merged.size() == 5);

@@ -100,10 +100,13 @@ KernelRecord record_of(const nlohmann::json& json, const std::string& place, con
     record.key = key_of(*key, place + "/key", file, unknown);
     record.samples = fields.number("samples", 1);
     const std::uint64_t merged = fields.number_or("mergedInvocations", 1, 1);
+    record.tool = fields.text_or("toolVersion", "");
+    record.date = fields.text_or("date", "");
     record.minimum = fields.number("minimumCycles", 0) / merged;
     record.median = fields.number("medianCycles", 0) / merged;
     record.p95 = fields.number("p95Cycles", 0) / merged;
     record.maximum = fields.number("maximumCycles", 0) / merged;
+    record.merged = merged;
     record.profile = fields.text_or("profile", "");
     if (const auto* quarantined = fields.find("quarantined"); quarantined != nullptr && *quarantined == true) record.status = RecordStatus::quarantined;
     fields.finish();
@@ -122,6 +125,8 @@ Measurements import_measurements(const nlohmann::json& json, const std::string& 
     if (version != 1) bad_input("{}: schemaVersion {} is not known (1 is)", file, version);
     const std::string target = root.text_or("target", "");
     const std::string build = root.text_or("buildId", "");
+    const std::string tool = root.text_or("toolVersion", "");
+    const std::string date = root.text_or("date", "");
     result.clock_hz = root.number_or("clockHz", 0, 1);
     const auto* measurements = root.find("measurements");
     if (measurements == nullptr || !measurements->is_array()) bad_input("{}: /measurements must be a list", file);
@@ -131,6 +136,9 @@ Measurements import_measurements(const nlohmann::json& json, const std::string& 
         if (is_communication(record.key.kind)) continue;
         record.target = target;
         record.build = build;
+        // Of a single record where it differs, as in an export of several tables.
+        if (record.tool.empty()) record.tool = tool;
+        if (record.date.empty()) record.date = date;
         result.records.push_back(std::move(record));
     }
     return result;
@@ -158,11 +166,14 @@ nlohmann::ordered_json export_measurements(const std::vector<KernelRecord>& reco
         nlohmann::ordered_json entry;
         entry["key"] = {{"kernel", record.key.kind}, {"dimensions", dimensions}};
         entry["samples"] = record.samples;
-        entry["minimumCycles"] = record.minimum;
-        entry["medianCycles"] = record.median;
-        entry["p95Cycles"] = record.p95;
-        entry["maximumCycles"] = record.maximum;
+        entry["minimumCycles"] = checked_multiply(record.minimum, record.merged);
+        entry["medianCycles"] = checked_multiply(record.median, record.merged);
+        entry["p95Cycles"] = checked_multiply(record.p95, record.merged);
+        entry["maximumCycles"] = checked_multiply(record.maximum, record.merged);
+        if (record.merged != 1) entry["mergedInvocations"] = record.merged;
         if (!record.profile.empty()) entry["profile"] = record.profile;
+        if (!record.tool.empty()) entry["toolVersion"] = record.tool;
+        if (!record.date.empty()) entry["date"] = record.date;
         if (record.status == RecordStatus::quarantined) entry["quarantined"] = true;
         json["measurements"].push_back(std::move(entry));
     }
