@@ -119,10 +119,7 @@ LatencyPlacement place_for_latency_within_memory(const Tasks& tasks, const Targe
         trial.memory_percent = percent;
         LatencyPlacement placed = place_for_latency(tasks, target, timing, trial);
         const LoadModel model(tasks, target, timing, placed.placement, {ExchangePolicy::Burst, slots, levels}, constants);
-        placed.fits = true;
-        for (std::uint32_t core = 0; core < target.core_count; ++core) {
-            placed.fits = placed.fits && model.used_elems(core) <= static_cast<std::int64_t>(target.core.local_memory_bytes);
-        }
+        placed.fits = model.fits(usable_elems(target));
         if (placed.fits) return placed;
         if (percent == 100) first = std::move(placed);
     }

@@ -36,6 +36,13 @@ std::int64_t LoadModel::used_elems(std::uint32_t core) const {
     return cores_[core].buffer_elems + (largest == scratch_.end() ? 0 : largest->elems);
 }
 
+bool LoadModel::fits(std::int64_t elems) const {
+    for (std::uint32_t core = 0; core < core_count(); ++core) {
+        if (used_elems(core) > elems) return false;
+    }
+    return true;
+}
+
 void LoadModel::place_lane(std::uint32_t lane, std::uint16_t core, int sign) {
     const Lane& row = tasks_.lanes[lane];
     Core& on = cores_[core];

@@ -12,6 +12,13 @@
 
 namespace weft {
 
+/// Local memory that a placement may take by the model. A core with several runs of a family's lanes can need more constants than are counted: a
+/// thirty-second is kept for them.
+[[nodiscard]] inline std::int64_t usable_elems(const Target& target) {
+    const auto elems = static_cast<std::int64_t>(target.core.local_memory_bytes);
+    return elems - elems / 32;
+}
+
 /// Time and local memory of every core under a placement, up to date while lanes move: what `measure_cores` and `plan_memory` say, at the
 /// cost of the few tensors that a move touches. Transfers are kept tensor by tensor, because all transfers of a tensor depend on the
 /// cores of its producer's and its readers' lanes only.
@@ -30,6 +37,8 @@ public:
     /// Elements of all buffers, scratch and constants.
     [[nodiscard]] std::int64_t used_elems(std::uint32_t core) const;
     [[nodiscard]] std::uint32_t crossbars(std::uint32_t core) const { return cores_[core].crossbars; }
+    /// True where every core's memory is enough.
+    [[nodiscard]] bool fits(std::int64_t elems) const;
     /// Lanes of a family on a core.
     [[nodiscard]] std::uint32_t lanes_on(FamilyId family, std::uint32_t core) const { return lanes_on_[core * families_ + family.index()]; }
 

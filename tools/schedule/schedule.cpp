@@ -82,13 +82,8 @@ public:
 
     [[nodiscard]] const PimTiming& timing() const { return timing_; }
     [[nodiscard]] std::span<const std::int64_t> constants() const { return constants_; }
-    [[nodiscard]] std::int64_t core_elems() const { return static_cast<std::int64_t>(target_.core.local_memory_bytes); }
     [[nodiscard]] bool fits_local_memory(const LanePlacement& placement, const Rhythm& rhythm) const {
-        const LoadModel model(tasks_, target_, timing_, placement, rhythm, constants_);
-        for (std::uint32_t core = 0; core < target_.core_count; ++core) {
-            if (model.used_elems(core) > core_elems()) return false;
-        }
-        return true;
+        return LoadModel(tasks_, target_, timing_, placement, rhythm, constants_).fits(usable_elems(target_));
     }
     [[nodiscard]] bool any_fits() const { return std::find(fits_.begin(), fits_.end(), char{1}) != fits_.end(); }
 
@@ -169,7 +164,7 @@ public:
 
 private:
     [[nodiscard]] LanePlacement refine(LanePlacement placement, const Rhythm& rhythm, std::uint32_t trials_per_core) const {
-        const RefineLimits limits{workload_.core_crossbars, core_elems(), constants_, trials_per_core};
+        const RefineLimits limits{workload_.core_crossbars, usable_elems(target_), constants_, trials_per_core};
         return refine_placement(tasks_, target_, timing_, std::move(placement), rhythm, limits);
     }
 
