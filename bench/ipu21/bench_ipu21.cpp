@@ -108,7 +108,7 @@ void retention() {
         ratios.print(width > 1U << 20U ? "no cap" : fmt::format("cap {}{}", width, width == 128 ? " (the least default)" : ""));
         if (lost != 0) fmt::print("    no plan found though one exists: {}\n", lost);
     }
-    fmt::print("retention on real networks, cycles over the best of all caps up to 512:\n");
+    fmt::print("retention on real networks, cycles over the best of the caps shown:\n");
     const TargetColumns target = test::c600();
     for (const Workload& workload : workloads()) {
         const TasksColumns tasks = prepare(view(workload.graph), view(target), {});

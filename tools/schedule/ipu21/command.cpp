@@ -5,7 +5,7 @@
 namespace weft::ipu21 {
 
 void ScheduleCommand::add_options(CLI::App& app) {
-    app.add_option("--width", options_.planner.width, "Tile processors: states kept after each operator; 0: 128, up to 512 for few operators")
+    app.add_option("--width", options_.planner.width, "Tile processors: states kept after each operator; 0: 128, more for few operators, 2,048 for up to four")
         ->check(CLI::Range(0U, 1000000U))
         ->capture_default_str();
     app.add_option("--finalists", options_.planner.finalists, "Tile processors: candidates to write, at most 11")->check(CLI::Range(1U, 11U))->capture_default_str();
