@@ -7,16 +7,6 @@
 
 namespace weft {
 
-void RowHull::add(RowHull other) {
-    if (other.end <= other.first) return;
-    if (end <= first) {
-        *this = other;
-        return;
-    }
-    first = std::min(first, other.first);
-    end = std::max(end, other.end);
-}
-
 namespace {
 
 bool starts_before(const LaneSpan& a, const LaneSpan& b) { return a.span.first < b.span.first; }
@@ -94,20 +84,17 @@ void LaneGeometry::add_reader(const Tasks& tasks, FamilyId reader, std::uint32_t
     const Family& family = tasks.families[reader.index()];
     const TaskTensor& tensor = tasks.tensors[tasks.inputs[family.first_input + slot]];
     const bool matrix = family.kind == static_cast<std::uint32_t>(FamilyKind::Matrix);
-    const StripRows strips = matrix ? strip_rows(tasks, family) : StripRows{};
+    const RowRange strips = matrix ? strip_rows(tasks, family) : RowRange{};
     for (std::uint32_t l = family.first_lane; l < family.first_lane + family.lane_count; ++l) {
         const Lane& lane = tasks.lanes[l];
-        RowHull rows;
+        RowRange rows;
         for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
             if (demand.input != slot || demand.position_count == 0) continue;
             wanted_.push_back({{demand.first_position, demand.position_count}, l});
             rows.add({static_cast<std::int32_t>(demand.first_position / tensor.columns),
                       static_cast<std::int32_t>((demand.first_position + demand.position_count - 1) / tensor.columns) + 1});
         }
-        if (matrix) {
-            const StripRows window = window_rows(tasks, reader, lane.first_tile, lane.tile_count, strips);
-            rows.add({window.first, window.end});
-        }
+        if (matrix) rows.add(window_rows(tasks, reader, lane.first_tile, lane.tile_count, strips));
         wanted_rows_.push_back({rows, l});
     }
 }

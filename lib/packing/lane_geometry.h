@@ -10,14 +10,6 @@
 
 namespace weft {
 
-/// Rows [first, end) of a tensor, padding included; empty where end <= first.
-struct RowHull {
-    std::int32_t first = 0;
-    std::int32_t end = 0;
-
-    void add(RowHull other);
-};
-
 /// A run of positions that a lane makes or reads.
 struct LaneSpan {
     PositionSpan span;
@@ -25,7 +17,7 @@ struct LaneSpan {
 };
 
 struct LaneRows {
-    RowHull rows;
+    RowRange rows;
     std::uint32_t lane = 0;
 };
 
@@ -47,7 +39,7 @@ public:
     /// Of the tensor's producer, ascending.
     [[nodiscard]] std::span<const LaneSpan> owned(TensorId tensor) const;
     /// Rows of its tensor that a lane computes.
-    [[nodiscard]] RowHull output_rows(std::uint32_t lane) const { return output_rows_[lane]; }
+    [[nodiscard]] RowRange output_rows(std::uint32_t lane) const { return output_rows_[lane]; }
 
     [[nodiscard]] std::span<const ReaderGroup> groups(TensorId tensor) const;
     /// What the lanes of a group read, by first position; a lane once for each input slot.
@@ -65,7 +57,7 @@ private:
 
     std::vector<LaneSpan> owned_;
     std::vector<std::uint32_t> first_owned_;    // per tensor and the end
-    std::vector<RowHull> output_rows_;          // per lane
+    std::vector<RowRange> output_rows_;          // per lane
     std::vector<ReaderGroup> groups_;
     std::vector<std::uint32_t> first_group_;    // per tensor and the end
     std::vector<LaneSpan> wanted_;

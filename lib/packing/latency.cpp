@@ -87,43 +87,47 @@ std::optional<LatencyPlacement> place_graph(const Tasks& tasks, const LatencyGra
 
 }  // namespace
 
-LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options) {
+std::optional<LatencyPlacement> find_latency_placement(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
+                                                       std::span<const std::int64_t> constants) {
     const auto plan = plan_replicas(tasks, target, timing);
-    if (!plan) {
-        std::uint64_t crossbars = 0;
-        for (const Family& family : tasks.families) crossbars += family.crossbars;
-        refuse(
-            "no reservation of the weights was found: they need {} crossbars in {} families, the target has {} cores x {}; this is no proof "
-            "that none exists. Use a larger chip or a smaller network",
-            crossbars, tasks.families.size(), target.core_count, target.core.crossbar_count);
-    }
+    if (!plan) return std::nullopt;
     LatencyGraph graph = make_latency_graph(tasks, target, timing, plan->replicas);
-    for (std::int64_t& space : graph.dag.space) space = multiply_divide(space, options.memory_percent, 100);
+    const std::vector<std::int64_t> space = graph.dag.space;
     const std::string name = algorithm_name(options.algorithm);
-    if (auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name)) return *std::move(placed);
-    // The estimate of local memory is on the safe side: lower may still find room, and says what is missing where there is none.
+    const std::vector<std::uint32_t> levels = dependency_levels(tasks);
+    const std::uint32_t slots = levels.empty() ? 1 : *std::max_element(levels.begin(), levels.end()) + 1;
+    const auto fits = [&](const LanePlacement& placement) {
+        return LoadModel(tasks, target, timing, placement, {ExchangePolicy::Burst, slots, levels}, constants).fits(usable_elems(target));
+    };
+    // What runs of lanes need together is an estimate: with less of it until they fit.
+    std::optional<LatencyPlacement> first;
+    for (const std::int64_t percent : {100, 85, 70, 55}) {
+        for (std::size_t core = 0; core < space.size(); ++core) graph.dag.space[core] = multiply_divide(space[core], percent, 100);
+        auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name);
+        if (!placed) break;
+        placed->fits = fits(placed->placement);
+        if (placed->fits) return placed;
+        if (!first) first = std::move(placed);
+    }
+    if (first) return first;
+    // The estimate is on the safe side: lower may still find room, and says what is missing where there is none.
     graph.dag.space.clear();
     graph.dag.task_space.clear();
     auto placed = place_graph(tasks, graph, plan->residences, options.algorithm, name + "-tight");
     WEFT_CHECK(placed, "every family has a core, yet a task was not placed");
-    return *std::move(placed);
+    placed->fits = fits(placed->placement);
+    return placed;
 }
 
-LatencyPlacement place_for_latency_within_memory(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
-                                                 std::span<const std::int64_t> constants) {
-    const std::vector<std::uint32_t> levels = dependency_levels(tasks);
-    const std::uint32_t slots = levels.empty() ? 1 : *std::max_element(levels.begin(), levels.end()) + 1;
-    LatencyPlacement first;
-    for (const std::int64_t percent : {100, 85, 70, 55}) {
-        LatencyOptions trial = options;
-        trial.memory_percent = percent;
-        LatencyPlacement placed = place_for_latency(tasks, target, timing, trial);
-        const LoadModel model(tasks, target, timing, placed.placement, {ExchangePolicy::Burst, slots, levels}, constants);
-        placed.fits = model.fits(usable_elems(target));
-        if (placed.fits) return placed;
-        if (percent == 100) first = std::move(placed);
-    }
-    return first;
+LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
+                                   std::span<const std::int64_t> constants) {
+    if (auto placed = find_latency_placement(tasks, target, timing, options, constants)) return *std::move(placed);
+    std::uint64_t crossbars = 0;
+    for (const Family& family : tasks.families) crossbars += family.crossbars;
+    refuse(
+        "no reservation of the weights was found: they need {} crossbars in {} families, the target has {} cores x {}; this is no proof "
+        "that none exists. Use a larger chip or a smaller network",
+        crossbars, tasks.families.size(), target.core_count, target.core.crossbar_count);
 }
 
 }  // namespace weft

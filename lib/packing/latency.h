@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,7 +11,6 @@ namespace weft {
 
 struct LatencyOptions {
     ListAlgorithm algorithm = ListAlgorithm::Peft;
-    std::int64_t memory_percent = 100;  ///< of the local memory that buffers may take by the estimate
 };
 
 struct LatencyPlacement {
@@ -22,7 +22,7 @@ struct LatencyPlacement {
     std::uint32_t edge_count = 0;
 };
 
-/// Lanes to cores for the shortest single inference. Refuses (Failure) where no reservation of the resident weights was found.
+/// Lanes to cores for the shortest single inference. None where no reservation of the resident weights was found.
 ///
 /// Tasks are runs of neighbouring lanes of a family, as many per family as it may have cores (plan_replicas). Their costs are the
 /// lanes' work, loads and stores of the network's inputs and outputs, and what each message keeps the core busy at either end, at the
@@ -34,13 +34,13 @@ struct LatencyPlacement {
 /// Crossbars: as many copies of each family's weights as plan_replicas found worth their room, once left to the list scheduler (a family is
 /// resident on a core from its first task there on, placed by load and communication), once reserved beforehand (largest weight first,
 /// best fit; tasks then share and choose among the reserved cores only). The first can run out of room, the second cannot; the
-/// shorter one is taken. Both keep the cores' local memory, by an estimate on the safe side; where neither can ("-tight"), without.
-[[nodiscard]] LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing,
-                                                 const LatencyOptions& options);
+/// shorter one is taken. Both keep the cores' local memory, by an estimate mostly on the safe side: with less and less of it where the placement does not
+/// really fit (`constants`: of constant_elems; empty: none); where neither can ("-tight"), without.
+[[nodiscard]] std::optional<LatencyPlacement> find_latency_placement(const Tasks& tasks, const Target& target, const PimTiming& timing,
+                                                                     const LatencyOptions& options, std::span<const std::int64_t> constants);
 
-/// The first of several placements, each with less memory by the estimate than the one before, that really fits the cores' local memory where every family
-/// has a slot of the round of its own level; the first of all where none does. `constants`: of constant_elems.
-[[nodiscard]] LatencyPlacement place_for_latency_within_memory(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
-                                                               std::span<const std::int64_t> constants);
+/// The same; refuses (Failure) where there is none.
+[[nodiscard]] LatencyPlacement place_for_latency(const Tasks& tasks, const Target& target, const PimTiming& timing, const LatencyOptions& options,
+                                                 std::span<const std::int64_t> constants = {});
 
 }  // namespace weft

@@ -150,7 +150,7 @@ std::vector<LoadModel::Share> LoadModel::take_price() {
     return shares;
 }
 
-std::int64_t LoadModel::buffer_elems(TensorId tensor, RowHull rows) const {
+std::int64_t LoadModel::buffer_elems(TensorId tensor, RowRange rows) const {
     const TaskTensor& row = tasks_.tensors[tensor.index()];
     const std::int64_t halves = rhythm_.exchange == ExchangePolicy::Woven ? 2 : 1;
     const std::int64_t lead = std::int64_t{row.gap} * row.channels;
@@ -183,7 +183,7 @@ void LoadModel::price_output_buffers(TensorId tensor) {
     wanting_.clear();
     for (std::uint32_t lane = family.first_lane; lane < family.first_lane + family.lane_count; ++lane) {
         const std::uint16_t core = placement_[lane];
-        if (rows_[core].end <= rows_[core].first) wanting_.push_back(core);
+        if (rows_[core].empty()) wanting_.push_back(core);
         rows_[core].add(geometry_.output_rows(lane));
     }
     for (const std::uint16_t core : wanting_) {
@@ -196,13 +196,12 @@ void LoadModel::price_output_buffers(TensorId tensor) {
 void LoadModel::price_stores(TensorId tensor) {
     const TaskTensor& output = tasks_.tensors[tensor.index()];
     const Family& family = tasks_.families[output.producer];
-    const TileGrid grid(family, output);
     const std::uint32_t end = family.first_lane + family.lane_count;
     for (std::uint32_t first = family.first_lane, next = 0; first < end; first = next) {
         const std::uint16_t core = placement_[first];
         std::uint32_t tiles = 0;
         for (next = first; next < end && placement_[next] == core; ++next) tiles += tasks_.lanes[next].tile_count;
-        grid.for_each_owned_span(tasks_.lanes[first].first_tile, tiles, [&](PositionSpan span) {
+        for_each_store(family, output, tasks_.lanes[first].first_tile, tiles, rhythm_.exchange, [&](PositionSpan span) {
             price(core).transfer_ns += timing_.store_ns(CoreId(core), span_elems(output, span));
         });
     }

@@ -86,7 +86,7 @@ private:
     /// A buffer under construction.
     struct Want {
         std::vector<PositionSpan> spans;
-        RowHull rows;
+        RowRange rows;
     };
 
     void place_lane(std::uint32_t lane, std::uint16_t core, int sign);
@@ -103,7 +103,7 @@ private:
     void price_group(const ReaderGroup& group, TensorId tensor);
     void price_want(const Want& want, std::uint16_t core, const ReaderGroup& group, TensorId tensor);
     void price_message(std::uint16_t from, std::uint16_t to, std::uint32_t elems);
-    [[nodiscard]] std::int64_t buffer_elems(TensorId tensor, RowHull rows) const;
+    [[nodiscard]] std::int64_t buffer_elems(TensorId tensor, RowRange rows) const;
     Share& price(std::uint16_t core);
     [[nodiscard]] std::vector<Share> take_price();
 
@@ -135,7 +135,7 @@ private:
     std::vector<Want> wants_;                       // per core
     std::vector<char> is_wanting_;
     std::vector<std::uint16_t> wanting_;
-    std::vector<RowHull> rows_;                     // per core
+    std::vector<RowRange> rows_;                     // per core
 };
 
 }  // namespace weft

@@ -146,7 +146,7 @@ CoreLoads measure_cores(const Tasks& tasks, const Target& target, const PimTimin
         last_family[core] = actor.family.value;
         const TaskTensor& output = tasks.tensors[family.output];
         if (output.output_port != no_id) {
-            TileGrid(family, output).for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) {
+            for_each_store(family, output, actor.first_tile, actor.tile_count, rhythm.exchange, [&](PositionSpan span) {
                 loads.busy_ns[core] += timing.store_ns(actor.core, span_elems(output, span));
             });
         }

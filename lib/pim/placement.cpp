@@ -42,29 +42,20 @@ void merge_lanes(const Tasks& tasks, std::span<const std::uint16_t> lane_core, s
 /// Collects the positions and rows that one buffer must hold.
 struct BufferDraft {
     RowBuffer buffer;
+    RowRange rows;
     std::vector<PositionSpan> spans;
-
-    void add_rows(std::int32_t first, std::int32_t end) {
-        if (buffer.row_count == 0) {
-            buffer.first_row = first;
-            buffer.row_count = end - first;
-            return;
-        }
-        const std::int32_t last = std::max(buffer.first_row + buffer.row_count, end);
-        buffer.first_row = std::min(buffer.first_row, first);
-        buffer.row_count = last - buffer.first_row;
-    }
 
     void add_span(const TaskTensor& tensor, PositionSpan span) {
         if (span.count == 0) return;
         spans.push_back(span);
-        add_rows(static_cast<std::int32_t>(row_of(tensor, span.first)),
-                 static_cast<std::int32_t>(row_of(tensor, span.first + span.count - 1)) + 1);
+        rows.add({static_cast<std::int32_t>(row_of(tensor, span.first)), static_cast<std::int32_t>(row_of(tensor, span.first + span.count - 1)) + 1});
     }
 
     /// Sort and join spans into the plan: overlapping and touching ones, and those with at most `gap` positions between them.
     void finish(std::vector<PositionSpan>& all, std::uint32_t gap = 0) {
         std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        buffer.first_row = rows.first;
+        buffer.row_count = rows.end - rows.first;
         buffer.first_span = narrow<std::uint32_t>(all.size());
         for (const PositionSpan& span : spans) {
             if (all.size() > buffer.first_span && span.first <= all.back().first + all.back().count + gap) {
@@ -96,7 +87,7 @@ void plan_outputs(const Tasks& tasks, ActorPlan& plan) {
         const TileGrid grid(family, tensor);
         grid.for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) { draft.add_span(tensor, span); });
         grid.for_each_row(actor.first_tile, actor.tile_count, [&](const TileRectangle&, const TileRectangle& computed) {
-            draft.add_rows(static_cast<std::int32_t>(computed.first_row), static_cast<std::int32_t>(computed.end_row));
+            draft.rows.add({static_cast<std::int32_t>(computed.first_row), static_cast<std::int32_t>(computed.end_row)});
         });
     }
     for (BufferDraft& draft : drafts) {
@@ -120,7 +111,7 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
     // Actors of one core that read one tensor in the same slot share a buffer, and so one copy of each message.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> index;   // (core, tensor, level)
     std::vector<BufferDraft> drafts;
-    StripRows rows;   // of the family before
+    RowRange rows;   // of the family before
     FamilyId rows_of;
     for (Actor& actor : plan.actors) {
         const Family& family = tasks.families[actor.family.index()];
@@ -142,10 +133,7 @@ void plan_inputs(const Tasks& tasks, ActorPlan& plan) {
                 drafts.push_back(draft);
             }
             plan.actor_inputs.push_back(entry->second);
-            if (matrix) {
-                const StripRows read = window_rows(tasks, actor.family, actor.first_tile, actor.tile_count, rows);
-                drafts[entry->second].add_rows(read.first, read.end);
-            }
+            if (matrix) drafts[entry->second].rows.add(window_rows(tasks, actor.family, actor.first_tile, actor.tile_count, rows));
         }
         for (const Lane& lane : tasks.lanes.subspan(actor.first_lane, actor.lane_count)) {
             for (const Demand& demand : tasks.demands.subspan(lane.first_demand, lane.demand_count)) {
@@ -217,8 +205,18 @@ void plan_transfers(const Tasks& tasks, ActorPlan& plan) {
 
 }  // namespace
 
-StripRows strip_rows(const Tasks& tasks, const Family& family) {
-    StripRows rows{std::numeric_limits<std::int32_t>::max(), 0};
+void RowRange::add(RowRange other) {
+    if (other.empty()) return;
+    if (empty()) {
+        *this = other;
+        return;
+    }
+    first = std::min(first, other.first);
+    end = std::max(end, other.end);
+}
+
+RowRange strip_rows(const Tasks& tasks, const Family& family) {
+    RowRange rows{std::numeric_limits<std::int32_t>::max(), 0};
     for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) {
         for (const Piece& piece : tasks.pieces.subspan(strip.first_piece, strip.piece_count)) {
             rows.first = std::min(rows.first, static_cast<std::int32_t>(piece.row));
@@ -228,7 +226,7 @@ StripRows strip_rows(const Tasks& tasks, const Family& family) {
     return rows;
 }
 
-StripRows window_rows(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, StripRows rows) {
+RowRange window_rows(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, RowRange rows) {
     const Family& row = tasks.families[family.index()];
     const TileGrid grid(row, tasks.tensors[row.output]);
     const FamilyBand band = band_of(tasks, family.index());

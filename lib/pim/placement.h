@@ -78,15 +78,21 @@ struct ActorPlan {
     ExchangePolicy exchange = ExchangePolicy::Burst;
 };
 
-/// Rows of an input that the strips of a matrix family read, counted from the first row of a tile's window: [first, end).
-struct StripRows {
+/// Rows [first, end) of a tensor or window, padding included; none where end <= first.
+struct RowRange {
     std::int32_t first = 0;
     std::int32_t end = 0;
+
+    [[nodiscard]] bool empty() const { return end <= first; }
+    /// Both, and what lies between.
+    void add(RowRange other);
 };
-[[nodiscard]] StripRows strip_rows(const Tasks& tasks, const Family& family);
+
+/// Rows of an input that the strips of a matrix family read, counted from the first row of a tile's window.
+[[nodiscard]] RowRange strip_rows(const Tasks& tasks, const Family& family);
 
 /// Rows of the inputs that the windows of consecutive tiles of a matrix family read, padding included, counted from the input's top.
-[[nodiscard]] StripRows window_rows(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, StripRows rows);
+[[nodiscard]] RowRange window_rows(const Tasks& tasks, FamilyId family, std::uint32_t first_tile, std::uint32_t tile_count, RowRange rows);
 
 /// Two runs of demanded positions of a tensor with at most so many between them travel together, the positions between included.
 [[nodiscard]] std::uint32_t bridged_positions(const TaskTensor& tensor);
@@ -108,6 +114,17 @@ struct TravelTime {
 
 /// Throws Failure(bad_input) where a level is not late enough for a producer's.
 [[nodiscard]] ActorPlan plan_actors(const Tasks& tasks, std::span<const std::uint16_t> lane_core, const Rhythm& rhythm);
+
+/// Calls function(PositionSpan) for every store of what consecutive tiles make of a network output. A woven exchange puts stores among other things, so
+/// in pieces like loads.
+template <class Function>
+void for_each_store(const Family& family, const TaskTensor& output, std::uint32_t first_tile, std::uint32_t tile_count, ExchangePolicy exchange,
+                    const Function& function) {
+    const std::uint32_t most = exchange == ExchangePolicy::Woven ? load_positions(output) : no_id;
+    TileGrid(family, output).for_each_owned_span(first_tile, tile_count, [&](PositionSpan span) {
+        for (std::uint32_t done = 0; done < span.count; done += std::min(most, span.count - done)) function({span.first + done, std::min(most, span.count - done)});
+    });
+}
 
 /// Elements that a run of positions takes in local or global memory, gaps between included.
 [[nodiscard]] std::uint32_t span_elems(const TaskTensor& tensor, PositionSpan span);

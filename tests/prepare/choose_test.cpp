@@ -64,6 +64,61 @@ TEST_CASE("the choice for all layers together is the best of all combinations") 
     }
 }
 
+TEST_CASE("for latency the choice fits, and no combination with other copies is much faster") {
+    // One part an option: the time is (work + exchange) / copies.
+    std::mt19937 random(8);
+    const auto time_ns = [](const LayerOption& option, std::int64_t exchange_ns, std::uint64_t copies) { return (option.work_ns + exchange_ns) / static_cast<std::int64_t>(copies); };
+    int fitting = 0;
+    std::int64_t all_actual = 0;
+    std::int64_t all_best = 0;
+    for (int round = 0; round < 200; ++round) {
+        CAPTURE(round);
+        const Budget budget{2 + random() % 4, 8 + random() % 24, 80, 0};
+        const std::uint64_t capacity = budget.cores * budget.crossbars_per_core * budget.crossbar_percent / 100;
+        std::vector<std::vector<LayerOption>> layers(2);
+        std::vector<std::int64_t> exchange_ns;
+        for (auto& options : layers) {
+            exchange_ns.push_back(static_cast<std::int64_t>(random() % 3000));
+            for (std::size_t o = 0; o < 3; ++o) {
+                LayerOption option;
+                option.work_ns = 1000 + static_cast<std::int64_t>(random() % 20000);
+                option.crossbars = 1 + random() % budget.crossbars_per_core;
+                option.parts = {{option.work_ns, static_cast<std::uint32_t>(option.crossbars)}};
+                options.push_back(option);
+            }
+        }
+        // The least time of given options, with as many copies of each as fit together; nothing where not even one does.
+        const auto least_ns = [&](std::size_t a, std::size_t b) {
+            std::int64_t least = -1;
+            for (std::uint64_t i = 1; i <= budget.cores; ++i) {
+                for (std::uint64_t j = 1; j <= budget.cores; ++j) {
+                    if (i * layers[0][a].crossbars + j * layers[1][b].crossbars > capacity) continue;
+                    const std::int64_t ns = time_ns(layers[0][a], exchange_ns[0], i) + time_ns(layers[1][b], exchange_ns[1], j);
+                    if (least < 0 || ns < least) least = ns;
+                }
+            }
+            return least;
+        };
+        std::int64_t best = -1;
+        for (std::size_t a = 0; a < 3; ++a) {
+            for (std::size_t b = 0; b < 3; ++b) {
+                if (const std::int64_t ns = least_ns(a, b); ns >= 0 && (best < 0 || ns < best)) best = ns;
+            }
+        }
+        const auto chosen = choose_for_latency(layers, exchange_ns, budget);
+        const std::int64_t actual = least_ns(chosen[0], chosen[1]);
+        CHECK((actual >= 0) == (best >= 0));
+        if (best < 0) continue;
+        ++fitting;
+        // A multiplier leaves gaps where few copies fit.
+        CHECK(actual <= best + best / 2);
+        all_actual += actual;
+        all_best += best;
+    }
+    CHECK(fitting > 100);
+    CHECK(all_actual <= all_best + all_best / 50);
+}
+
 TEST_CASE("no option of a layer is beaten in both work and crossbars") {
     const TargetColumns target = small_target(4, 96);
     const ChipFacts chip(view(target));

@@ -168,25 +168,31 @@ Copies cheapest(const std::vector<LayerOption>& options, std::int64_t exchange_n
 
 }  // namespace
 
-LatencyChoice choose_for_latency(const std::vector<std::vector<LayerOption>>& layers, std::span<const std::int64_t> exchange_ns, const Budget& budget) {
+std::vector<std::size_t> choose_for_latency(const std::vector<std::vector<LayerOption>>& layers, std::span<const std::int64_t> exchange_ns, const Budget& budget) {
     const std::uint64_t capacity = budget.cores * budget.crossbars_per_core * budget.crossbar_percent / 100;
-    LatencyChoice best;
-    std::int64_t low_ps = 0;
-    std::int64_t high_ps = std::int64_t{1} << 40U;
-    for (bool first = true; first || high_ps - low_ps > 1 + high_ps / 1024; first = false) {
-        const std::int64_t price_ps = first ? high_ps : low_ps + (high_ps - low_ps) / 2;
-        LatencyChoice trial;
+    std::vector<std::size_t> trial;
+    const auto fits = [&](std::int64_t price_ps) {
+        trial.clear();
         std::uint64_t crossbars = 0;
         for (std::size_t layer = 0; layer < layers.size(); ++layer) {
             const Copies copies = cheapest(layers[layer], exchange_ns[layer], price_ps, budget);
-            trial.options.push_back(copies.option);
-            trial.time_ns += copies.time_ns;
+            trial.push_back(copies.option);
             crossbars += copies.crossbars;
         }
-        // At the highest price the fewest crossbars: kept whether they fit or not.
-        if (first || crossbars <= capacity) best = trial;
-        (crossbars <= capacity ? high_ps : low_ps) = price_ps;
-        if (first && crossbars > capacity) break;
+        return crossbars <= capacity;
+    };
+    std::int64_t low_ps = 0;
+    std::int64_t high_ps = std::int64_t{1} << 40U;
+    if (!fits(high_ps)) return fewest_crossbars(layers);
+    std::vector<std::size_t> best = trial;
+    while (high_ps - low_ps > 1 + high_ps / 1024) {
+        const std::int64_t middle_ps = low_ps + (high_ps - low_ps) / 2;
+        if (fits(middle_ps)) {
+            best = trial;
+            high_ps = middle_ps;
+        } else {
+            low_ps = middle_ps;
+        }
     }
     return best;
 }

@@ -24,12 +24,8 @@ struct Budget {
 
 /// One option per layer for the shortest time of one inference, layer after layer: an option's copies share its work, as do its parts, and cost their
 /// crossbars. The copies share the exchange of the layer's tensors (`exchange_ns` per layer) too, but its parts do not: each of them receives whole inputs. The
-/// sum of the layers' times is minimised by a Lagrange multiplier on the crossbars.
-struct LatencyChoice {
-    std::vector<std::size_t> options;
-    std::int64_t time_ns = 0;
-};
-[[nodiscard]] LatencyChoice choose_for_latency(const std::vector<std::vector<LayerOption>>& layers, std::span<const std::int64_t> exchange_ns, const Budget& budget);
+/// sum of the layers' times is minimised by a Lagrange multiplier on the crossbars. Where not even one copy of everything fits, the fewest crossbars.
+[[nodiscard]] std::vector<std::size_t> choose_for_latency(const std::vector<std::vector<LayerOption>>& layers, std::span<const std::int64_t> exchange_ns, const Budget& budget);
 
 /// Crossbars that an option takes in an interval of `interval_ns`, replicas included. A part that is large for a core wastes
 /// what it leaves there, so it counts for more.

@@ -279,7 +279,8 @@ void Drafter::add_pool(std::uint32_t node) {
                        window.pad_top == 0 && window.pad_left == 0 && window.dilation_rows == 1 && window.dilation_columns == 1;
     // And a maximum of many is one of maxima: 2 (k - 1) comparisons instead of k x k - 1.
     const bool large = mode == PoolMode::Maximum && kernel_rows > 3 && kernel_columns > 3 && window.stride_rows == 1 && window.stride_columns == 1;
-    if ((whole && kernel_rows > 1 && kernel_columns > 1) || large) {
+    const bool separate = (whole && kernel_rows > 1 && kernel_columns > 1) || large;
+    if (separate) {
         const std::uint32_t rows_family = add_family(fmt::format("{}:rows", index_.node_name(node)), FamilyKind::Pool, no_id,
                                                      image_layout(output_dims[1], x.layout.rows, output_dims[3]), {x.tensor});
         Family& row = draft_.families[rows_family].row;
@@ -294,7 +295,7 @@ void Drafter::add_pool(std::uint32_t node) {
                                             image_layout(output_dims[1], output_dims[2], output_dims[3]), {x.tensor});
     Family& row = draft_.families[family].row;
     add_window(row, node, kernel_rows, kernel_columns);
-    if (kernel_columns == 1) {
+    if (separate) {
         row.dilation_columns = 1;
         row.pad_left = 0;
     }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 
 #include "artifact/artifact.h"
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
     std::string output_path;
     bool no_host = false;
     weft::PrepareOptions options;
+    const std::map<std::string, weft::PrepareMode> modes{{"throughput", weft::PrepareMode::throughput}, {"latency", weft::PrepareMode::latency}};
     tool.app().add_option("graph", graph_path, "The network")->required()->type_name("NET.graph");
     tool.app().add_option("--target", target_path, "The chip")->required()->type_name("CHIP.target");
     tool.app().add_flag("--no-host", no_host, "Refuse operators that the chip lacks instead of leaving them to the host");
@@ -76,8 +78,9 @@ int main(int argc, char** argv) {
         ->type_name("P");
     tool.app()
         .add_option("--mode", options.mode, "What mappings are for: throughput, or latency (one inference at a time)")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, weft::PrepareMode>{{"throughput", weft::PrepareMode::throughput}, {"latency", weft::PrepareMode::latency}}))
-        ->option_text("MODE=throughput");
+        ->transform(CLI::CheckedTransformer(modes).description(""))
+        ->type_name("MODE")
+        ->default_str("throughput");
     weft::ipu21::PrepareCommand tiles;
     tiles.add_options(tool.app());
     tool.add_output(output_path, "The tasks");

@@ -11,7 +11,6 @@
 #include "packing/latency.h"
 #include "packing/packing.h"
 #include "packing/refine.h"
-#include "packing/replicas.h"
 #include "prepare/assemble.h"
 #include "prepare/choose.h"
 #include "prepare/finish.h"
@@ -140,9 +139,8 @@ public:
     /// The list schedule of one inference; no_packing where there is none or it does not fit the cores' memory.
     [[nodiscard]] std::int64_t latency_ns(const ChosenOptions& trial) {
         return with_tasks(trial, [&](const Tasks& tasks) {
-            if (!plan_replicas(tasks, target_, chip_.timing)) return no_packing;
-            const LatencyPlacement placed = place_for_latency_within_memory(tasks, target_, chip_.timing, {}, constant_elems(tasks, chip_.timing));
-            return placed.fits ? placed.makespan_ns : no_packing;
+            const auto placed = find_latency_placement(tasks, target_, chip_.timing, {}, constant_elems(tasks, chip_.timing));
+            return placed && placed->fits ? placed->makespan_ns : no_packing;
         });
     }
 
@@ -270,7 +268,7 @@ ChosenMappings choose_latency_mappings(const Draft& draft, ChipFacts& chip, cons
         packer.forget_costs();
         ChosenOptions trial{all_options(draft, chip, options.widest_window), {}, no_packing, size};
         for (const std::uint32_t share : shares) {
-            trial.chosen = choose_for_latency(trial.layers, exchange_ns, {chip.core_count, chip.crossbars_per_core, share, 0}).options;
+            trial.chosen = choose_for_latency(trial.layers, exchange_ns, {chip.core_count, chip.crossbars_per_core, share, 0});
             // Fine lanes share out better, and make more messages.
             for (const std::uint32_t fineness : {1U, 3U}) {
                 packer.cut_lanes_by(fineness * options.lanes_per_core);
@@ -290,6 +288,7 @@ std::vector<MappingChoice> choose_throughput_mappings(const Draft& draft, ChipFa
     ChosenOptions best = compare_policies(draft, chip, options, packer);
     chip.family_crossbars = best.family_crossbars;
     packer.forget_costs();
+    // Nothing to compare where the options name one policy, or where nothing packs.
     if (best.score_ns == 0 || best.score_ns == no_packing) return best.choices();
     // Two searches with different guides; what refinement makes of their results decides.
     ChosenOptions other = best;

@@ -219,7 +219,7 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
         ScheduleOptions one_at_a_time = options;
         one_at_a_time.max_depth = 0;
         const Pipelining pipelining = burst_pipelining(tasks, one_at_a_time);
-        LatencyPlacement placed = place_for_latency_within_memory(tasks, target, list.timing(), options.latency, list.constants());
+        LatencyPlacement placed = place_for_latency(tasks, target, list.timing(), options.latency, list.constants());
         list.add(placed.strategy, pipelining, list.place_within_memory(std::move(placed.placement), pipelining.rhythm()));
         return list.take();
     }

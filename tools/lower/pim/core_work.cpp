@@ -107,7 +107,10 @@ private:
             emit_kernel(tasks_, actor.family, actor.first_tile, actor.tile_count, space, memory_.cores[core.index()],
                         slot.operations);
             if (tasks_.tensors[family.output].output_port == no_id) continue;
-            woven ? plan_stores(actor, slot.stores) : record_store(actor, space.output, slot.operations);
+            for_each_store(family, tasks_.tensors[family.output], actor.first_tile, actor.tile_count, plan_.exchange, [&](PositionSpan span) {
+                if (woven) slot.stores.push_back({actor.output, span});
+                else record_store(actor.family, span, space.output, slot.operations);
+            });
         }
         for (const OperationList::Loop& loop : slot.operations.loops()) {
             slot.trip_ns.push_back(0);
@@ -118,29 +121,17 @@ private:
         }
     }
 
-    void record_store(const Actor& actor, RowAddress output, OperationList& operations) const {
-        const Family& family = tasks_.families[actor.family.index()];
+    void record_store(FamilyId id, PositionSpan span, RowAddress output, OperationList& operations) const {
+        const Family& family = tasks_.families[id.index()];
         const TaskTensor& tensor = tasks_.tensors[family.output];
         const RowAddress global{static_cast<std::int32_t>(global_.tensor_address[family.output]), 0};
-        TileGrid(family, tensor).for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) {
-            const Operation store{Opcode::St,
-                                  {position_address(global, tensor, span.first), 0},
-                                  {position_address(output, tensor, span.first), 0},
-                                  {},
-                                  static_cast<std::int32_t>(span_elems(tensor, span)),
-                                  0};
-            operations.append({&store, 1}, 1, actor.family.value);
-        });
-    }
-
-    /// A core that stores waits for the memory, and others for it: in pieces, which find places as loads do.
-    void plan_stores(const Actor& actor, std::vector<StoreSpan>& stores) const {
-        const Family& family = tasks_.families[actor.family.index()];
-        const TaskTensor& tensor = tasks_.tensors[family.output];
-        const std::uint32_t most = load_positions(tensor);
-        TileGrid(family, tensor).for_each_owned_span(actor.first_tile, actor.tile_count, [&](PositionSpan span) {
-            for (std::uint32_t done = 0; done < span.count; done += most) stores.push_back({actor.output, {span.first + done, std::min(most, span.count - done)}});
-        });
+        const Operation store{Opcode::St,
+                              {position_address(global, tensor, span.first), 0},
+                              {position_address(output, tensor, span.first), 0},
+                              {},
+                              static_cast<std::int32_t>(span_elems(tensor, span)),
+                              0};
+        operations.append({&store, 1}, 1, id.value);
     }
 
     /// In one of `trips` repetitions: the instruction, and one register load for each operand that moves.

@@ -11,10 +11,10 @@ namespace weft::lower_pim {
 /// Walks a core's loops and knows how much computation lies behind.
 class LoopCursor {
 public:
-    explicit LoopCursor(const WovenCore& core, WeavePoint from = {}) : core_(&core), point_(from) {}
+    explicit LoopCursor(const WovenCore& core) : core_(&core) {}
 
     /// Whole operations, as many as fit `span_ns`, but not beyond `limit` (a point between repetitions); returns what they take.
-    std::int64_t advance(std::int64_t span_ns, WeavePoint limit = {no_id, 0}) {
+    std::int64_t advance(std::int64_t span_ns, WeavePoint limit) {
         std::int64_t passed = 0;
         while (point_.loop < core_->loops.size() && point_ < limit) {
             const WovenLoop& loop = core_->loops[point_.loop];

@@ -10,6 +10,26 @@
 namespace weft::lower_pim {
 namespace {
 
+/// For each end of each message the point that its core must not pass before it: the first touch of its data and of the early ones behind it;
+/// `at_start`: the round's start, except for loads.
+std::vector<WeavePoint> side_limits(std::size_t core_count, std::span<const WovenMessage> messages, std::span<const std::uint32_t> order,
+                                    std::span<const char> late, bool at_start) {
+    std::vector<WeavePoint> limits(2 * messages.size(), {no_id, 0});
+    std::vector<WeavePoint> core_limit(core_count, {no_id, 0});
+    for (auto m = order.rbegin(); m != order.rend(); ++m) {
+        const WovenMessage& message = messages[*m];
+        const bool pinned = at_start && !message.is_load();
+        WeavePoint& from = core_limit[message.from.index()];
+        if (late[*m] == 0) from = std::min(from, pinned ? WeavePoint{0, 0} : message.send_first);
+        limits[sending_end(*m)] = from;
+        if (message.is_load()) continue;
+        WeavePoint& to = core_limit[message.to.index()];
+        if (late[*m] == 0) to = std::min(to, pinned ? WeavePoint{0, 0} : message.recv_first);
+        limits[receiving_end(*m)] = to;
+    }
+    return limits;
+}
+
 class Pacer {
 public:
     Pacer(std::span<const WovenCore> cores, std::span<const WovenMessage> messages, std::span<const RoundWork> work, const Wishes& wishes,
@@ -18,11 +38,9 @@ public:
         weave_.order.resize(messages.size());
         std::iota(weave_.order.begin(), weave_.order.end(), 0U);
         std::stable_sort(weave_.order.begin(), weave_.order.end(), [&](std::uint32_t a, std::uint32_t b) { return wishes.start_ns[a] < wishes.start_ns[b]; });
-        weave_.late = wishes.late;
-        weave_.at_start = at_start;
         weave_.point.resize(2 * messages.size());
         weave_.lead_ns.resize(2 * messages.size());
-        limits_ = side_limits(cores.size(), messages, weave_.order, weave_.late, at_start);
+        limits_ = side_limits(cores.size(), messages, weave_.order, wishes.late, at_start);
         for (std::size_t c = 0; c < cores.size(); ++c) {
             weave_.tail_ns.push_back(work[c].compute_ns);
             const std::int64_t room_ns = std::max(work[c].compute_ns, interval_ns - cores[c].fixed_ns - work[c].exchange_ns);

@@ -4,24 +4,6 @@
 
 namespace weft::lower_pim {
 
-std::vector<WeavePoint> side_limits(std::size_t core_count, std::span<const WovenMessage> messages, std::span<const std::uint32_t> order,
-                                    std::span<const char> late, bool at_start) {
-    std::vector<WeavePoint> limits(2 * messages.size(), {no_id, 0});
-    std::vector<WeavePoint> core_limit(core_count, {no_id, 0});
-    for (auto m = order.rbegin(); m != order.rend(); ++m) {
-        const WovenMessage& message = messages[*m];
-        const bool pinned = at_start && !message.is_load();
-        WeavePoint& from = core_limit[message.from.index()];
-        if (late[*m] == 0) from = std::min(from, pinned ? WeavePoint{0, 0} : message.send_first);
-        limits[sending_end(*m)] = from;
-        if (message.is_load()) continue;
-        WeavePoint& to = core_limit[message.to.index()];
-        if (late[*m] == 0) to = std::min(to, pinned ? WeavePoint{0, 0} : message.recv_first);
-        limits[receiving_end(*m)] = to;
-    }
-    return limits;
-}
-
 std::int64_t Player::play(const PlayedWeave& weave, std::span<std::int64_t> met_ns) {
     std::fill(clock_.begin(), clock_.end(), 0);
     std::fill(queue_.begin(), queue_.end(), 0);

@@ -15,19 +15,12 @@ namespace weft::lower_pim {
 /// A weave with what playing it needs.
 struct PlayedWeave {
     std::vector<std::uint32_t> order;        // messages in the chip-wide order
-    std::vector<char> late;                  // per message, see Wishes
-    bool at_start = false;                   // all messages but loads at the start of the round
     std::vector<WeavePoint> point;           // per end
     std::vector<std::int64_t> lead_ns;       // per end: computation between the core's message before and this one
     std::vector<std::int64_t> tail_ns;       // per core: computation after its last message
     std::int64_t interval_ns = 0;
     bool legal = true;                       // false where a message would have to stand behind a point that another must precede
 };
-
-/// For each end of each message the point that its core must not pass before it: the first touch of its data and of the early ones behind it;
-/// `at_start`: the round's start, except for loads.
-[[nodiscard]] std::vector<WeavePoint> side_limits(std::size_t core_count, std::span<const WovenMessage> messages, std::span<const std::uint32_t> order,
-                                                  std::span<const char> late, bool at_start);
 
 /// Plays rounds out. All cores follow one order, so one pass over the messages per round is enough. Each core has a clock and an outgoing
 /// queue that works through requests, permissions and data one after another.

@@ -1,8 +1,6 @@
 #include "lower/pim/weave.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 
 #include "base/checked.h"
 #include "base/random.h"
