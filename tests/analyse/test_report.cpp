@@ -1,6 +1,7 @@
 // Reports: the JSON follows its schema, waits add up to rounds, the timeline is what happened.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 
 #include "analyse/accounting.h"
@@ -36,6 +37,12 @@ TEST_CASE("the JSON follows its schema") {
         const nlohmann::json report = json_report(analysis_of(program, random.target(cores)));
         CHECK(schema_problem(report, schema, schema) == "");
         graphs += report.contains("timing_graph") ? 1 : 0;
+        // What the cores spend their time on is all of it, up to the rounding of each core to nanoseconds.
+        double busy_ns = 0;
+        for (const auto& core : report["cores"]) busy_ns += core["local_ns"].get<double>() + core["communication_ns"].get<double>();
+        double spent_ns = 0;
+        for (const auto& [what, time_ns] : report["work"].items()) spent_ns += time_ns.get<double>();
+        CHECK(std::abs(busy_ns - spent_ns) <= cores);
     }
     CHECK(graphs > 10);
     CHECK(graphs < 60);

@@ -60,6 +60,8 @@ void account(Analysis& analysis, const Program& program, const QueueProgram& que
         cores += one.has_program ? 1 : 0;
         local += one.local;
         busy += one.local + one.communication;
+        analysis.shares.communication += one.communication;
+        for (std::size_t unit = 0; unit < local_unit_count; ++unit) analysis.shares.unit[unit] += one.unit[unit];
         memory += one.memory_service;
         if (one.local + one.communication > busiest) {
             busiest = one.local + one.communication;

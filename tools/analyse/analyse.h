@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,12 @@ struct AnalyseOptions {
     bool accounting = false;   ///< who waits for whom: one more execution
 };
 
+/// What the cores together spend their busy time on, picoseconds a round.
+struct WorkShares {
+    std::array<Picoseconds, local_unit_count> unit{};
+    Picoseconds communication = 0;     ///< messages, tokens and global requests as if nobody kept them waiting
+};
+
 /// A .timing and what it does not hold.
 struct Analysis {
     TimingColumns timing;
@@ -32,6 +39,7 @@ struct Analysis {
     std::uint32_t busiest_core = 0;
     std::uint32_t busiest_switch = 0;
     QueueProgram queue;                ///< what was executed
+    WorkShares shares;
     Recurrence recurrence;
     EventGraph small_graph;            ///< where it has at most timing_graph_limit instants
     Accounting accounting;             ///< where asked for

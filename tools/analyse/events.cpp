@@ -22,6 +22,13 @@ Picoseconds times(Picoseconds a, std::uint64_t count) {
     return std::min(result, picoseconds_limit);
 }
 
+/// Of an instruction that touches no other core.
+LocalUnit unit_of(Opcode op) {
+    if (op == Opcode::Mvmul) return LocalUnit::Matrix;
+    if (op == Opcode::Lmv || op == Opcode::Lldi) return LocalUnit::Copy;
+    return is_vector(op) ? LocalUnit::Vector : LocalUnit::Scalar;
+}
+
 /// Thrown and caught inside this file: the program cannot be timed.
 struct Unavailable {
     Availability availability;
@@ -157,6 +164,7 @@ private:
 
     static void add_account(CoreAccount& account, const CoreAccount& body, std::uint64_t trips) {
         account.local = plus(account.local, times(body.local, trips));
+        for (std::size_t unit = 0; unit < local_unit_count; ++unit) account.unit[unit] = plus(account.unit[unit], times(body.unit[unit], trips));
         account.communication = plus(account.communication, times(body.communication, trips));
         account.switch_occupancy = plus(account.switch_occupancy, times(body.switch_occupancy, trips));
         account.memory_service = plus(account.memory_service, times(body.memory_service, trips));
@@ -176,6 +184,8 @@ private:
             if (const auto local = local_time(row)) {
                 lead = plus(lead, model_.local_work ? *local : 0);
                 body.account.local = plus(body.account.local, *local);
+                Picoseconds& unit = body.account.unit[static_cast<std::size_t>(unit_of(static_cast<Opcode>(row.op)))];
+                unit = plus(unit, *local);
             } else {
                 add_event(row, lead, body.account);
                 lead = 0;

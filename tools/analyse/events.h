@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,9 +69,14 @@ struct TokenSlot {
     bool many_producers = false;
 };
 
+/// What local work is spent on.
+enum class LocalUnit : std::uint8_t { Matrix, Vector, Copy, Scalar };
+inline constexpr std::size_t local_unit_count = 4;
+
 /// What one pass over a core's list costs without anybody in the way.
 struct CoreAccount {
     Picoseconds local = 0;
+    std::array<Picoseconds, local_unit_count> unit{};   ///< local, by unit; copies with fills, scalars with setbw
     Picoseconds communication = 0;
     Picoseconds switch_occupancy = 0;
     Picoseconds memory_service = 0;

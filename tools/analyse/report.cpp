@@ -98,6 +98,12 @@ nlohmann::ordered_json json_report(const Analysis& analysis) {
                      {"issue", analysis.queue.model.issue},
                      {"memory_controller", analysis.queue.model.memory_controller}};
     json["bounds"] = bounds_json(analysis);
+    const auto spent = [&](LocalUnit unit) { return nanoseconds(static_cast<double>(analysis.shares.unit[static_cast<std::size_t>(unit)])); };
+    json["work"] = {{"matrix_ns", spent(LocalUnit::Matrix)},
+                    {"vector_ns", spent(LocalUnit::Vector)},
+                    {"copy_ns", spent(LocalUnit::Copy)},
+                    {"scalar_ns", spent(LocalUnit::Scalar)},
+                    {"communication_ns", nanoseconds(static_cast<double>(analysis.shares.communication))}};
     json["interval_over_work_bound"] = ratio(analysis.interval_ns, static_cast<double>(timing.work_bound_ns));
     json["interval_over_local_bound"] = ratio(analysis.interval_ns, static_cast<double>(timing.local_bound_ns));
     json["slowest_core"] = analysis.slowest_core;

@@ -63,6 +63,15 @@ std::string core_rows(const Analysis& analysis, std::size_t count) {
     return text;
 }
 
+/// Shares of the busy time of all cores.
+std::string work_line(const WorkShares& shares) {
+    const auto total = std::accumulate(shares.unit.begin(), shares.unit.end(), shares.communication);
+    const auto percent = [&](Picoseconds part) { return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total); };
+    const auto unit = [&](LocalUnit which) { return percent(shares.unit[static_cast<std::size_t>(which)]); };
+    return fmt::format("{:<28}matrix {:.1f} %, vector {:.1f} %, copies {:.1f} %, scalars {:.1f} %, communication {:.1f} %\n", "work is",
+                       unit(LocalUnit::Matrix), unit(LocalUnit::Vector), unit(LocalUnit::Copy), unit(LocalUnit::Scalar), percent(shares.communication));
+}
+
 }  // namespace
 
 std::string table(const Analysis& analysis, std::size_t cores) {
@@ -82,6 +91,7 @@ std::string table(const Analysis& analysis, std::size_t cores) {
     line("latency, each list once", timing.latency_ns, timing.depth == 0 ? "" : fmt::format("the first valid output comes {} rounds later", timing.depth));
     line("work bound W", timing.work_bound_ns, fmt::format("interval / W  = {:.4f}", ratio(timing.interval_ns, timing.work_bound_ns)));
     line("local bound L0", timing.local_bound_ns, fmt::format("interval / L0 = {:.4f}", ratio(timing.interval_ns, timing.local_bound_ns)));
+    text += work_line(analysis.shares);
     line("busiest core", timing.busiest_core_ns, fmt::format("core {}, interval / it = {:.4f}", analysis.busiest_core, ratio(timing.interval_ns, timing.busiest_core_ns)));
     if (analysis.overlapping && !analysis.unit.unit.empty()) {
         const auto unit = static_cast<std::uint64_t>((analysis.unit.time + 500) / 1000);
