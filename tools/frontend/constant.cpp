@@ -158,7 +158,7 @@ std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::joi
 
 std::vector<std::int64_t> strides_of(const Shape& shape) {
     std::vector<std::int64_t> strides(shape.size(), 1);
-    for (std::size_t axis = shape.size(); axis > 1; --axis) strides[axis - 2] = strides[axis - 1] * shape[axis - 1];
+    for (std::size_t axis = shape.size(); axis > 1; --axis) strides[axis - 2] = checked_multiply(strides[axis - 1], shape[axis - 1]);
     return strides;
 }
 
