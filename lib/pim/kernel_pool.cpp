@@ -36,12 +36,14 @@ struct PoolRun {
     TapRange columns;
 };
 
+bool is_contiguous(const Family& family) { return family.stride_columns == 1; }
+
 void emit_run(Emission& emission, const PoolRun& run) {
     const Family& family = emission.family;
     const TaskTensor& input = emission.input(0);
     const auto channels = static_cast<std::int32_t>(input.channels);
     // With a column stride of one the same tap of neighbouring outputs is contiguous: the whole run is one instruction.
-    const bool whole = family.stride_columns == 1 && run.count * input.channels <= segment_limit_elems;
+    const bool whole = is_contiguous(family) && run.count <= segment_positions(emission.output);
     const std::uint32_t trips = whole ? 1 : run.count;
     const std::int32_t length = whole ? channels * static_cast<std::int32_t>(run.count) : channels;
     const Address output{element_address(emission.space.output, emission.output, static_cast<std::int32_t>(run.y),
@@ -96,8 +98,9 @@ void emit_pool(Emission& emission, std::uint32_t first_position, std::uint32_t p
             valid_taps(y, family.stride_rows, family.pad_top, family.dilation_rows, family.kernel_rows, input.rows);
         for (std::uint32_t x = first; x < end;) {
             const TapRange columns = columns_at(x);
+            const std::uint32_t limit = is_contiguous(family) ? std::min(end, x + segment_positions(output)) : end;
             std::uint32_t stop = x + 1;
-            while (stop < end && columns_at(stop) == columns) ++stop;
+            while (stop < limit && columns_at(stop) == columns) ++stop;
             emit_run(emission, {y, x, stop - x, rows, columns});
             x = stop;
         }

@@ -203,13 +203,14 @@ TEST_CASE("elsewhere they are refused, all in one message") {
     CHECK_THROWS_AS((void)tail.tasks({out}, small_target(8, 96), options), Failure);
 }
 
-TEST_CASE("large maxima are taken along the rows, then along the columns") {
+TEST_CASE("maxima over windows that share rows are taken along the rows, then across them") {
     struct Case {
         Window window;
         std::size_t pools;
     };
     const std::vector<Case> cases{{{5, 5, {1, 1}, {2, 2, 2, 2}, {1, 1}}, 2}, {{4, 5, {1, 1}, {1, 0, 2, 3}, {1, 1}}, 2}, {{4, 4, {1, 1}, {3, 2, 0, 1}, {2, 1}}, 2},
-                                  {{3, 5, {1, 1}, {1, 2, 1, 2}, {1, 1}}, 1}, {{5, 5, {2, 1}, {2, 2, 2, 2}, {1, 1}}, 1}};
+                                  {{3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}}, 2}, {{5, 5, {2, 1}, {2, 2, 2, 2}, {1, 2}}, 2},
+                                  {{3, 3, {3, 3}, {1, 1, 1, 1}, {1, 1}}, 1}, {{2, 2, {1, 1}, {0, 0, 0, 0}, {1, 1}}, 1}, {{1, 5, {1, 1}, {0, 2, 0, 2}, {1, 1}}, 1}};
     for (const Case& c : cases) {
         Network network;
         const auto x = network.conv(network.input({1, 3, 9, 8}), 20);
@@ -221,6 +222,52 @@ TEST_CASE("large maxima are taken along the rows, then along the columns") {
     const auto x = network.conv(network.input({1, 3, 9, 8}), 20);
     const TasksColumns columns = network.check({network.pool(AveragePool, x, {5, 5, {1, 1}, {2, 2, 2, 2}, {1, 1}})});
     CHECK(count_kind(columns, FamilyKind::Pool) == 1);
+}
+
+TEST_CASE("functions that never fall go behind maxima that leave fewer outputs") {
+    const Window strided{3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}};
+    // Steps of pools behind a convolution and an activation.
+    const auto steps_of_pools = [&](OperatorKind kind, std::vector<GraphMaker::Attribute> attributes, const Window& window, bool read_twice) {
+        Network network;
+        const auto y = network.conv(network.input({1, 3, 9, 8}), 20);
+        const auto activated = network.maker.node(kind, {y}, {1, 20, 9, 8}, attributes);
+        std::vector<std::uint32_t> outputs{network.pool(MaxPool, activated, window)};
+        if (read_twice) outputs.push_back(network.conv(activated, 4));
+        const TasksColumns columns = network.check(outputs);
+        std::size_t steps = 0;
+        for (const Family& family : columns.families) steps += family.kind == static_cast<std::uint32_t>(FamilyKind::Pool) ? family.step_count : 0;
+        return steps;
+    };
+    CHECK(steps_of_pools(Relu, {}, strided, false) == 1);
+    CHECK(steps_of_pools(LeakyRelu, {{AttributeKey::Alpha, {}, {0.25F}}}, strided, false) == 1);
+    CHECK(steps_of_pools(Clip, {{AttributeKey::Minimum, {}, {-1.0F}}, {AttributeKey::Maximum, {}, {0.5F}}}, strided, false) == 1);
+    CHECK(steps_of_pools(Relu, {}, {2, 2, {2, 2}, {0, 0, 0, 0}, {1, 1}}, false) == 1);
+    // Falls somewhere; as many outputs as inputs; somebody else reads it.
+    CHECK(steps_of_pools(LeakyRelu, {{AttributeKey::Alpha, {}, {-0.25F}}}, strided, false) == 0);
+    CHECK(steps_of_pools(HardSwish, {}, strided, false) == 0);
+    CHECK(steps_of_pools(Relu, {}, {3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, false) == 0);
+    CHECK(steps_of_pools(Relu, {}, strided, true) == 0);
+    // Of every part of a concatenation.
+    Network network;
+    const auto x = network.input({1, 5, 9, 8});
+    const auto joined = network.concat({network.unary(Relu, network.conv(x, 20)), network.unary(Relu, network.conv(x, 7))}, 1);
+    const TasksColumns columns = network.check({network.conv(network.pool(MaxPool, joined, strided), 6)});
+    for (const Family& family : columns.families) {
+        if (family.kind == static_cast<std::uint32_t>(FamilyKind::Pool) && family.kernel_rows == 3) CHECK(family.step_count == 1);
+    }
+}
+
+TEST_CASE("rows of pools longer than an instruction are cut into long pieces") {
+    // Rows longer than an instruction takes are cut into pieces of the largest length instead of single positions: the time of a row grows with its length.
+    const auto pool_ns = [](std::uint32_t columns) {
+        Network network;
+        const auto x = network.conv(network.input({1, 3, 6, columns}), 24);
+        const TasksColumns tasks = network.check({network.pool(MaxPool, x, {3, 1, {2, 1}, {0, 0, 0, 0}, {1, 1}})});
+        std::uint64_t ns = 0;
+        for (const Lane& lane : tasks.lanes) ns += tasks.families[lane.family].kind == static_cast<std::uint32_t>(FamilyKind::Pool) ? lane.work_ns : 0;
+        return ns;
+    };
+    CHECK(pool_ns(44) * 40 < pool_ns(40) * 44 * 6 / 5);     // 42 positions of 24 channels are one instruction
 }
 
 TEST_CASE("lanes of a pool cost what their own windows cost") {

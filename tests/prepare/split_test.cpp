@@ -79,7 +79,7 @@ TEST_CASE("the same tasks whatever lanes are cut, except for lanes and demands")
         if (lanes != 0) CHECK(columns.lanes.size() < lanes);
         lanes = columns.lanes.size();
     }
-    CHECK(lanes == 4);   // one per family, the input's load included
+    CHECK(lanes == 5);   // one per family, the input's load and both halves of the pool included
 }
 
 TEST_CASE("the bytes are a function of the input") {

@@ -43,21 +43,6 @@ bool Drafter::add_as_parts(std::uint32_t node, std::uint32_t axis) {
     return true;
 }
 
-/// Pools work on every channel alone: as many pools as the tensor has parts.
-void Drafter::add_pools_of_parts(std::uint32_t node) {
-    const std::uint32_t output = index_.outputs(node)[0];
-    const auto dims = index_.dims(output);
-    const auto kernel = index_.ints(node, AttributeKey::Kernel);
-    for (const std::uint32_t part : parts_[index_.input(node, 0)]) {
-        const std::string name = fmt::format("{}:channels{}", index_.node_name(node), parts_[output].size());
-        const std::uint32_t family = add_family(name, FamilyKind::Pool, no_id, image_layout(draft_.tensors[part].channels, dims[2], dims[3]), {part});
-        Family& row = draft_.families[family].row;
-        add_window(row, node, static_cast<std::uint32_t>(kernel[0]), static_cast<std::uint32_t>(kernel[1]));
-        row.pool_mode = static_cast<std::uint32_t>(pool_mode(node));
-        parts_[output].push_back(row.output);
-    }
-}
-
 void Drafter::add_concat(std::uint32_t node) {
     const std::uint32_t output = index_.outputs(node)[0];
     const auto dims = index_.dims(output);

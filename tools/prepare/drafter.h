@@ -46,14 +46,16 @@ private:
     void add_bias(std::uint32_t family, std::uint32_t node);
     void add_conv(std::uint32_t node);
     void add_linear(std::uint32_t node);
-    void add_pool(std::uint32_t node);
-    [[nodiscard]] PoolMode pool_mode(std::uint32_t node) const;
 
     // concat.cpp
     void add_concat(std::uint32_t node);
     bool add_as_parts(std::uint32_t node, std::uint32_t axis);
     [[nodiscard]] bool takes_parts(std::uint32_t tensor, std::size_t count) const;
-    void add_pools_of_parts(std::uint32_t node);
+
+    // pools.cpp
+    void add_pool(std::uint32_t node);
+    std::uint32_t add_pool_families(std::string_view name, std::uint32_t node, std::uint32_t output, std::uint32_t x);
+    [[nodiscard]] PoolMode pool_mode(std::uint32_t node) const;
 
     void add_remap(std::uint32_t node);
     void add_reshape(std::uint32_t node);

@@ -257,52 +257,6 @@ void Drafter::add_linear(std::uint32_t node) {
     set_result(index_.outputs(node)[0], family);
 }
 
-PoolMode Drafter::pool_mode(std::uint32_t node) const {
-    if (index_.kind(node) != OperatorKind::AveragePool) return PoolMode::Maximum;
-    return index_.integer(node, AttributeKey::CountIncludePad, 0) != 0 ? PoolMode::AverageCountPads : PoolMode::Average;
-}
-
-void Drafter::add_pool(std::uint32_t node) {
-    if (!parts_[index_.input(node, 0)].empty()) return add_pools_of_parts(node);
-    View x = require_image(index_.input(node, 0));
-    const std::uint32_t output = index_.outputs(node)[0];
-    const auto output_dims = index_.dims(output);
-    const auto kernel = index_.ints(node, AttributeKey::Kernel);
-    const PoolMode mode = pool_mode(node);
-    const auto kernel_rows = static_cast<std::uint32_t>(kernel[0]);
-    auto kernel_columns = static_cast<std::uint32_t>(kernel[1]);
-    Family window;
-    add_window(window, node, kernel_rows, kernel_columns);
-    // Over everything at once: first along each row, where the rows are, then over the rows. Otherwise one core would have to
-    // receive the whole tensor.
-    const bool whole = kernel_rows == x.layout.rows && kernel_columns == x.layout.columns && output_dims[2] == 1 && output_dims[3] == 1 &&
-                       window.pad_top == 0 && window.pad_left == 0 && window.dilation_rows == 1 && window.dilation_columns == 1;
-    // And a maximum of many is one of maxima: 2 (k - 1) comparisons instead of k x k - 1.
-    const bool large = mode == PoolMode::Maximum && kernel_rows > 3 && kernel_columns > 3 && window.stride_rows == 1 && window.stride_columns == 1;
-    const bool separate = (whole && kernel_rows > 1 && kernel_columns > 1) || large;
-    if (separate) {
-        const std::uint32_t rows_family = add_family(fmt::format("{}:rows", index_.node_name(node)), FamilyKind::Pool, no_id,
-                                                     image_layout(output_dims[1], x.layout.rows, output_dims[3]), {x.tensor});
-        Family& row = draft_.families[rows_family].row;
-        row.kernel_columns = kernel_columns;
-        row.dilation_columns = window.dilation_columns;
-        row.pad_left = window.pad_left;
-        row.pool_mode = static_cast<std::uint32_t>(mode);
-        x.tensor = row.output;
-        kernel_columns = 1;
-    }
-    const std::uint32_t family = add_family(index_.node_name(node), FamilyKind::Pool, output,
-                                            image_layout(output_dims[1], output_dims[2], output_dims[3]), {x.tensor});
-    Family& row = draft_.families[family].row;
-    add_window(row, node, kernel_rows, kernel_columns);
-    if (separate) {
-        row.dilation_columns = 1;
-        row.pad_left = 0;
-    }
-    row.pool_mode = static_cast<std::uint32_t>(mode);
-    set_result(output, family);
-}
-
 void Drafter::add_remap(std::uint32_t node) {
     const std::uint32_t output = index_.outputs(node)[0];
     const auto dims = index_.dims(output);

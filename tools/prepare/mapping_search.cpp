@@ -1,6 +1,7 @@
 #include "prepare/mapping_search.h"
 
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -219,29 +220,32 @@ void improve(ChosenOptions& best, const Pack& pack) {
     }
 }
 
-/// The best of several ways to share out the chip.
-ChosenOptions compare_policies(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
+/// Several ways to share out the chip, distinct, those that pack best first.
+std::vector<ChosenOptions> compare_policies(const Draft& draft, ChipFacts chip, const Target& target, const PrepareOptions& options) {
     const std::vector<Policy> list = policies(options, chip);
-    ChosenOptions best;
+    TrialPacker packer(draft, chip, target, options);
+    std::vector<ChosenOptions> found;
     ChosenOptions trial;
-    std::vector<std::vector<std::size_t>> tried;
     const auto compare = [&](const Policy& policy) {
-        if (trial.layers.empty() || policy.family_crossbars != chip.family_crossbars) {
+        if (trial.family_crossbars != policy.family_crossbars) {
             trial.family_crossbars = chip.family_crossbars = policy.family_crossbars;
             trial.layers = all_options(draft, chip, options.widest_window);
-            tried.clear();
             packer.forget_costs();
         }
         trial.chosen = choose_options(trial.layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
-        if (std::find(tried.begin(), tried.end(), trial.chosen) != tried.end()) return;
-        tried.push_back(trial.chosen);
+        const bool known = std::any_of(found.begin(), found.end(), [&](const ChosenOptions& other) {
+            return other.family_crossbars == trial.family_crossbars && other.chosen == trial.chosen;
+        });
+        if (known) return;
         trial.score_ns = list.size() == 1 ? 0 : packer.score(trial, Score::estimated);
-        if (best.family_crossbars == 0 || trial.score_ns < best.score_ns) best = trial;
+        found.push_back(trial);
     };
     for (const Policy& policy : list) compare(policy);
+    const auto packs_better = [](const ChosenOptions& a, const ChosenOptions& b) { return a.score_ns < b.score_ns; };
     // Weights that nearly fill the chip: families of whole cores leave nothing over.
-    if (best.score_ns == no_packing && options.family_crossbars == 0) compare({100, chip.crossbars_per_core});
-    return best;
+    if (std::min_element(found.begin(), found.end(), packs_better)->score_ns == no_packing && options.family_crossbars == 0) compare({100, chip.crossbars_per_core});
+    std::stable_sort(found.begin(), found.end(), packs_better);
+    return found;
 }
 
 /// The size of families and the mappings with the shortest estimated time of one inference.
@@ -283,28 +287,53 @@ ChosenMappings choose_latency_mappings(const Draft& draft, ChipFacts& chip, cons
     return {best.choices(), lanes_per_core};
 }
 
-/// For many inferences on their way.
-std::vector<MappingChoice> choose_throughput_mappings(const Draft& draft, ChipFacts& chip, const PrepareOptions& options, TrialPacker& packer) {
-    ChosenOptions best = compare_policies(draft, chip, options, packer);
-    chip.family_crossbars = best.family_crossbars;
-    packer.forget_costs();
+/// `start` improved with one guide, and what refinement makes of the result.
+struct Improved {
+    ChosenOptions options;
+    std::int64_t refined_ns = no_packing;
+};
+
+Improved improve_and_refine(const Draft& draft, ChipFacts chip, const Target& target, const PrepareOptions& options, ChosenOptions start, Score guide) {
+    chip.family_crossbars = start.family_crossbars;
+    TrialPacker packer(draft, chip, target, options);
+    start.score_ns = packer.score(start, guide);
+    improve(start, [&](const ChosenOptions& trial) { return packer.score(trial, guide); });
+    const std::int64_t refined_ns = packer.refined_ns(start);
+    return {std::move(start), refined_ns};
+}
+
+/// Of how many ways to share out the chip each guide improves the mappings.
+constexpr std::size_t most_starts = 2;
+
+/// For many inferences on their way. Searches with different starts and guides, side by side; what refinement makes of their results decides.
+ChosenOptions choose_throughput_mappings(const Draft& draft, const ChipFacts& chip, const Target& target, const PrepareOptions& options) {
+    std::vector<ChosenOptions> starts = compare_policies(draft, chip, target, options);
     // Nothing to compare where the options name one policy, or where nothing packs.
-    if (best.score_ns == 0 || best.score_ns == no_packing) return best.choices();
-    // Two searches with different guides; what refinement makes of their results decides.
-    ChosenOptions other = best;
-    other.score_ns = packer.score(other, Score::exact);
-    improve(best, [&](const ChosenOptions& trial) { return packer.score(trial, Score::estimated); });
-    improve(other, [&](const ChosenOptions& trial) { return packer.score(trial, Score::exact); });
-    if (other.chosen == best.chosen) return best.choices();
-    return packer.refined_ns(other) < packer.refined_ns(best) ? other.choices() : best.choices();
+    if (starts.front().score_ns == 0 || starts.front().score_ns == no_packing) return starts.front();
+    std::vector<std::future<Improved>> searches;
+    for (std::size_t i = 0; i < std::min(starts.size(), most_starts) && starts[i].score_ns != no_packing; ++i) {
+        for (const Score guide : {Score::estimated, Score::exact}) {
+            searches.push_back(std::async(std::launch::async | std::launch::deferred, [&, i, guide] { return improve_and_refine(draft, chip, target, options, starts[i], guide); }));
+        }
+    }
+    Improved best;
+    for (std::future<Improved>& search : searches) {
+        Improved found = search.get();
+        if (best.options.layers.empty() || found.refined_ns < best.refined_ns) best = std::move(found);
+    }
+    return best.options;
 }
 
 }  // namespace
 
 ChosenMappings choose_mappings(const Draft& draft, ChipFacts& chip, const Target& target, const PrepareOptions& options) {
-    TrialPacker packer(draft, chip, target, options);
-    if (options.mode == PrepareMode::latency) return choose_latency_mappings(draft, chip, options, packer);
-    return {choose_throughput_mappings(draft, chip, options, packer), options.lanes_per_core};
+    if (options.mode == PrepareMode::latency) {
+        TrialPacker packer(draft, chip, target, options);
+        return choose_latency_mappings(draft, chip, options, packer);
+    }
+    const ChosenOptions best = choose_throughput_mappings(draft, chip, target, options);
+    chip.family_crossbars = best.family_crossbars;
+    return {best.choices(), options.lanes_per_core};
 }
 
 }  // namespace weft::preparation

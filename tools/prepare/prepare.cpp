@@ -9,6 +9,7 @@
 #include "prepare/fusion.h"
 #include "prepare/host_split.h"
 #include "prepare/mapping_search.h"
+#include "prepare/pools.h"
 #include "prepare/split.h"
 
 namespace weft {
@@ -20,6 +21,7 @@ TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOpti
     ChipFacts chip(target, options.kernels);
     const HostSplit split = split_host(index, options.allow_host);
     Draft draft = draft_families(index, split);
+    move_steps_behind_maxima(draft);
     set_gaps(draft);
     build_moves(draft);
     const ChosenMappings chosen = choose_mappings(draft, chip, target, options);
