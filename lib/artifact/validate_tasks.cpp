@@ -31,6 +31,7 @@ public:
         check_ports();
         check_family_ranges();
         if (!tasks_.bands.empty()) check_.length(tasks_.bands.size(), tasks_.families.size(), "bands");
+        if (!tasks_.biases.empty()) check_.length(tasks_.biases.size(), tasks_.families.size(), "biases");
         for (std::size_t row = 0; row < tasks_.families.size(); ++row) check_family(row);
         check_moves();
         for (std::size_t row = 0; row < tasks_.families.size(); ++row) check_lanes(row);
@@ -132,6 +133,7 @@ private:
         if (kind_of(family) == FamilyKind::Matrix || kind_of(family) == FamilyKind::Pool) check_window(family, row);
         if (kind_of(family) == FamilyKind::Matrix) check_strips(family, row);
         check_band(family, row);
+        check_bias(family, row);
         if (kind_of(family) == FamilyKind::Pointwise) check_same_pixels(input(family, 0), output, row, 0);
         for (std::uint32_t step = family.first_step; step < family.first_step + family.step_count; ++step) check_step(family, row, step);
     }
@@ -196,6 +198,40 @@ private:
             crossbars += tasks_.strips[s].crossbars;
         }
         if (crossbars != family.crossbars) check_.reject("families", row, "its strips have {} crossbars, not {}", crossbars, family.crossbars);
+    }
+
+    void check_bias(const Family& family, std::size_t row) const {
+        const FamilyBias bias = tasks_.biases.empty() ? FamilyBias{no_id, 0, 0, 0} : tasks_.biases[row];
+        const auto strips = tasks_.strips.subspan(family.first_strip, family.strip_count);
+        const bool in_matrix = std::any_of(strips.begin(), strips.end(), [](const Strip& strip) { return strip.bias_row != 0; });
+        if (in_matrix && bias.constant == no_id) check_.reject("biases", row, "strips have bias rows, but there is no bias");
+        if (bias.constant == no_id && bias.first_row == 0 && bias.row_count == 0 && bias.clamp == 0) return;
+        if (kind_of(family) != FamilyKind::Matrix) check_.reject("biases", row, "only matrix families have a bias");
+        check_.below(bias.clamp, 2, "biases", row);
+        check_.range(bias.first_row, bias.row_count, family.tile_rows, "biases", row);
+        if (bias.constant != no_id) check_bias_values(family, bias, row);
+        if (bias.clamp == 0) return;
+        std::uint64_t results = 0;
+        for (const Strip& strip : strips) {
+            for (const StripTarget& target : tasks_.targets.subspan(strip.first_target, strip.target_count)) {
+                const bool biased = target.row >= bias.first_row && target.row - bias.first_row < bias.row_count;
+                if (bias.constant != no_id && biased && strip.bias_row == 0) check_.reject("biases", row, "clamps before its bias is added");
+                results += target.length;
+            }
+        }
+        if (results != std::uint64_t{family.tile_rows} * family.tile_columns * tasks_.tensors[family.output].channels) {
+            check_.reject("biases", row, "clamps results that are parts of a sum");
+        }
+    }
+
+    void check_bias_values(const Family& family, const FamilyBias& bias, std::size_t row) const {
+        check_.below(bias.constant, tasks_.constants.size(), "biases", row);
+        const TaskConstant& constant = tasks_.constants[bias.constant];
+        const std::uint64_t channels = tasks_.tensors[family.output].channels;
+        if (constant.row_stride != 0 || constant.column_stride != 0) check_.reject("biases", row, "the constant differs from position to position");
+        if (constant.weight == no_id) return;
+        check_.below(constant.weight, tasks_.weights.size(), "biases", row);
+        check_.below(constant.offset + (channels - 1) * constant.channel_stride, tasks_.weights[constant.weight].elem_count, "biases", row);
     }
 
     void check_strip(const Family& family, std::size_t row) const {

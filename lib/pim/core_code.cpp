@@ -182,6 +182,7 @@ void CoreCode::emit(const Operation& operation) {
             instruction.rd = registers[1];
             instruction.immediate = weight_bits_;
             instruction.length = operation.argument;
+            instruction.offset_value = operation.length;
             break;
         case Shape::OneOperand:
             instruction.rs1 = registers[0];

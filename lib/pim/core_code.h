@@ -26,7 +26,7 @@ struct Address {
 };
 
 /// One instruction whose operands are values, before registers are chosen.
-///   mvmul        target, first; argument = array group
+///   mvmul        target, first; argument = array group; length = 1: results are clamped at zero
 ///   two-operand vector   target, first, second; length
 ///   one-operand vector   target, first; length; vmv: second = source stride; vrsu, vrsl: second = bits of the bound
 ///   lmv          target, first; length           lldi  target; length; argument = byte

@@ -50,6 +50,63 @@ struct MatrixScratch {
     std::int32_t partial = 0;    // one strip's results
 };
 
+/// The family's bias where it is added to results: its values for `elems` neighbouring outputs from a first channel on.
+struct BiasValues {
+    std::vector<char> lacking;   // per output of a tile: no matrix has its bias; empty where all have
+    std::int32_t address = 0;
+    std::int32_t elems = 0;
+
+    /// Length of the leading part of [first, first + length) that is alike; whether the bias is missing there in `lacks`.
+    std::uint32_t same_state(std::size_t first, std::uint32_t length, bool& lacks) const {
+        lacks = !lacking.empty() && lacking[first] != 0;
+        if (lacking.empty()) return length;
+        std::uint32_t count = 1;
+        while (count < length && (lacking[first + count] != 0) == lacks) ++count;
+        return count;
+    }
+};
+
+/// Outputs of a tile whose bias is in no matrix.
+std::vector<char> outputs_without_bias(const Emission& emission) {
+    const FamilyBias bias = bias_of(emission.tasks, emission.family_id.index());
+    if (bias.constant == no_id) return {};
+    const Family& family = emission.family;
+    const std::size_t row_elems = std::size_t{family.tile_columns} * emission.output.channels;
+    std::vector<char> lacking(family.tile_rows * row_elems, 0);
+    std::fill_n(lacking.begin() + static_cast<std::ptrdiff_t>(bias.first_row * row_elems), bias.row_count * row_elems, 1);
+    const TouchedOutputs outputs(family, emission.output.channels);
+    for (const Strip& strip : emission.tasks.strips.subspan(family.first_strip, family.strip_count)) {
+        if (strip.bias_row == 0) continue;
+        for (const StripTarget& target : emission.tasks.targets.subspan(strip.first_target, strip.target_count)) {
+            std::fill_n(lacking.begin() + static_cast<std::ptrdiff_t>(outputs.index(target)), target.length, 0);
+        }
+    }
+    if (std::find(lacking.begin(), lacking.end(), 1) == lacking.end()) lacking.clear();
+    return lacking;
+}
+
+/// Where a strip adds the bias, its values in local memory.
+BiasValues place_bias(Emission& emission) {
+    BiasValues bias{outputs_without_bias(emission), 0, 0};
+    if (bias.lacking.empty()) return bias;
+    const std::uint32_t positions = std::min(emission.family.tile_columns, segment_positions(emission.output));
+    const std::uint32_t constant = bias_of(emission.tasks, emission.family_id.index()).constant;
+    bias.address = emission.memory.channel_constant(emission.tasks, constant, emission.output.channels, positions);
+    bias.elems = static_cast<std::int32_t>(positions * emission.output.channels);
+    return bias;
+}
+
+/// output = result + bias, for `count` neighbouring outputs of which the first has channel `channel`.
+void emit_with_bias(Emission& emission, const BiasValues& bias, Address output, Address result, std::int32_t channel, std::int32_t count) {
+    const auto channels = static_cast<std::int32_t>(emission.output.channels);
+    for (std::int32_t done = 0; done < count;) {
+        const std::int32_t first = (channel + done) % channels;
+        const std::int32_t length = std::min(count - done, bias.elems - first);
+        emission.body.push_back({Opcode::Vvadd, output.plus(done), result.plus(done), {bias.address + first, 0}, length, 0});
+        done += length;
+    }
+}
+
 std::int32_t largest_gather(const Tasks& tasks, const Family& family) {
     std::uint32_t largest = 0;
     for (const Strip& strip : tasks.strips.subspan(family.first_strip, family.strip_count)) {
@@ -74,7 +131,7 @@ Address strip_input(Emission& emission, const Strip& strip, std::int32_t gather,
 }
 
 /// One mvmul and the additions of its results to the tile's outputs.
-void emit_strip(Emission& emission, const Strip& strip, std::uint32_t group, Address input, const MatrixScratch& scratch,
+void emit_strip(Emission& emission, const Strip& strip, std::uint32_t group, Address input, const MatrixScratch& scratch, const BiasValues& bias,
                 Address tile_output, TouchedOutputs& touched) {
     const auto pitch = pitch_elems(emission.output);
     const auto channels = static_cast<std::int32_t>(emission.output.channels);
@@ -84,23 +141,29 @@ void emit_strip(Emission& emission, const Strip& strip, std::uint32_t group, Add
                                 static_cast<std::int32_t>(target.channel));
     };
     const auto number = static_cast<std::int32_t>(group);
+    const auto clamp = static_cast<std::int32_t>(bias_of(emission.tasks, emission.family_id.index()).clamp);
     bool state = false;
+    bool lacks = false;
     if (targets.size() == 1 && targets[0].first_column == 0 && targets[0].length == strip.columns &&
+        bias.same_state(touched.index(targets[0]), targets[0].length, lacks) == targets[0].length && !lacks &&
         touched.same_state(touched.index(targets[0]), targets[0].length, state) == targets[0].length && !state) {
-        emission.body.push_back({Opcode::Mvmul, place(targets[0]), input, {}, 0, number});
+        emission.body.push_back({Opcode::Mvmul, place(targets[0]), input, {}, clamp, number});
         touched.mark(touched.index(targets[0]), targets[0].length);
         return;
     }
-    emission.body.push_back({Opcode::Mvmul, {scratch.partial, 0}, input, {}, 0, number});
+    emission.body.push_back({Opcode::Mvmul, {scratch.partial, 0}, input, {}, clamp, number});
     for (const StripTarget& target : targets) {
         for (std::uint32_t done = 0; done < target.length;) {
             const std::size_t first = touched.index(target) + done;
-            const std::uint32_t count = touched.same_state(first, target.length - done, state);
+            std::uint32_t count = touched.same_state(first, target.length - done, state);
+            if (!state) count = bias.same_state(first, count, lacks);
             const Address result{scratch.partial + static_cast<std::int32_t>(target.first_column + done), 0};
             const Address output = place(target).plus(static_cast<std::int32_t>(done));
             const auto length = static_cast<std::int32_t>(count);
             if (state) {
                 emission.body.push_back({Opcode::Vvadd, output, output, result, length, 0});
+            } else if (lacks) {
+                emit_with_bias(emission, bias, output, result, static_cast<std::int32_t>(target.channel + done), length);
             } else {
                 emission.body.push_back({Opcode::Lmv, output, result, {}, length, 0});
             }
@@ -112,7 +175,7 @@ void emit_strip(Emission& emission, const Strip& strip, std::uint32_t group, Add
 
 /// `trips` tiles from output position (y, x) on, in steps of the tile's columns. One loop per strip, so that messages can stand between
 /// two mvmuls of a tile: tiles of one loop share no outputs.
-void emit_tiles(Emission& emission, std::uint32_t y, std::uint32_t x, std::uint32_t trips, const MatrixScratch& scratch,
+void emit_tiles(Emission& emission, std::uint32_t y, std::uint32_t x, std::uint32_t trips, const MatrixScratch& scratch, const BiasValues& bias,
                 std::span<const std::int32_t> bias_gathers) {
     const Family& family = emission.family;
     std::vector<std::int32_t> tile_stride(family.input_count);
@@ -127,7 +190,7 @@ void emit_tiles(Emission& emission, std::uint32_t y, std::uint32_t x, std::uint3
         emission.body.clear();
         const std::int32_t gather = strip.bias_row != 0 ? bias_gathers[s] : scratch.gather;
         const Address input = strip_input(emission, strip, gather, y, x, tile_stride);
-        emit_strip(emission, strip, emission.space.first_group + s, input, scratch, output, touched);
+        emit_strip(emission, strip, emission.space.first_group + s, input, scratch, bias, output, touched);
         emission.code.append(emission.body, trips, emission.label());
     }
 }
@@ -143,6 +206,7 @@ std::int32_t matrix_scratch_elems(const Tasks& tasks, const Family& family) {
 void emit_matrix(Emission& emission, std::uint32_t first_tile, std::uint32_t tile_count) {
     const Family& family = emission.family;
     const MatrixScratch scratch{emission.space.scratch, emission.space.scratch + largest_gather(emission.tasks, family)};
+    const BiasValues bias = place_bias(emission);
     std::vector<std::int32_t> bias_gathers(family.strip_count, 0);
     for (std::uint32_t s = 0; s < family.strip_count; ++s) {
         const Strip& strip = emission.tasks.strips[family.first_strip + s];
@@ -156,10 +220,10 @@ void emit_matrix(Emission& emission, std::uint32_t first_tile, std::uint32_t til
         const std::uint32_t end = std::min(tiles_per_row, first + (first_tile + tile_count - tile));
         const std::uint32_t y = tile_origin(tile_row, family.tile_rows, emission.output.rows);
         if (const std::uint32_t regular = std::min(end, whole_tiles); first < regular) {
-            emit_tiles(emission, y, first * family.tile_columns, regular - first, scratch, bias_gathers);
+            emit_tiles(emission, y, first * family.tile_columns, regular - first, scratch, bias, bias_gathers);
         }
         if (end > whole_tiles) {
-            emit_tiles(emission, y, tile_origin(whole_tiles, family.tile_columns, emission.output.columns), 1, scratch, bias_gathers);
+            emit_tiles(emission, y, tile_origin(whole_tiles, family.tile_columns, emission.output.columns), 1, scratch, bias, bias_gathers);
         }
         const std::uint32_t first_column = tile_origin(first, family.tile_columns, emission.output.columns);
         const std::uint32_t end_column = std::min(emission.output.columns, end * family.tile_columns);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "artifact/tasks.h"
+#include "base/id.h"
 #include "base/checked.h"
 
 namespace weft {
@@ -26,6 +27,10 @@ struct TileRectangle {
 
 [[nodiscard]] inline FamilyBand band_of(const Tasks& tasks, std::size_t family) {
     return tasks.bands.empty() ? FamilyBand{} : tasks.bands[family];
+}
+
+[[nodiscard]] inline FamilyBias bias_of(const Tasks& tasks, std::size_t family) {
+    return tasks.biases.empty() ? FamilyBias{no_id, 0, 0, 0} : tasks.biases[family];
 }
 
 /// Input row under the first row of the window that computes output row `y` (the first of a tile), counted from the input's top, padding

@@ -103,6 +103,7 @@ private:
                     std::fill_n(output_at(position), output_->channels, 0.0F);
                     done.push_back(position);
                 }
+            reached_.assign(std::size_t{family_->tile_rows} * family_->tile_columns * output_->channels, 0);
             for (const Strip& strip : tasks_.strips.subspan(family_->first_strip, family_->strip_count)) run_strip(strip, row, column);
         }
         std::sort(done.begin(), done.end());
@@ -123,8 +124,32 @@ private:
                 }
         for (const StripTarget& target : tasks_.targets.subspan(strip.first_target, strip.target_count)) {
             float* output = output_at((row + target.row) * output_->columns + column + target.column) + target.channel;
-            for (std::size_t i = 0; i < target.length; ++i) output[i] += static_cast<float>(results[target.first_column + i]);
+            const std::size_t first = (std::size_t{target.row} * family_->tile_columns + target.column) * output_->channels + target.channel;
+            const FamilyBias bias = tasks_.biases.empty() ? FamilyBias{no_id, 0, 0, 0} : tasks_.biases[family_index_];
+            for (std::size_t i = 0; i < target.length; ++i) {
+                auto value = static_cast<float>(results[target.first_column + i]);
+                const bool in_rows = target.row >= bias.first_row && target.row < bias.first_row + bias.row_count;
+                if (bias.constant != no_id && in_rows && reached_[first + i] == 0 && !has_bias_row(target.row, first + i)) {
+                    const TaskConstant& constant = tasks_.constants[bias.constant];
+                    value += weights_[constant.weight].at(constant.offset + (target.channel + i) % output_->channels * constant.channel_stride);
+                }
+                if (bias.clamp != 0 && reached_[first + i] != 0) throw std::logic_error("a sum is clamped part by part");
+                reached_[first + i] = 1;
+                output[i] += bias.clamp != 0 ? std::max(value, 0.0F) : value;
+            }
         }
+    }
+
+    /// True where the output of the tile gets its bias in a matrix.
+    [[nodiscard]] bool has_bias_row(std::size_t tile_row, std::size_t output) const {
+        for (const Strip& strip : tasks_.strips.subspan(family_->first_strip, family_->strip_count)) {
+            if (strip.bias_row == 0) continue;
+            for (const StripTarget& target : tasks_.targets.subspan(strip.first_target, strip.target_count)) {
+                const std::size_t first = (std::size_t{target.row} * family_->tile_columns + target.column) * output_->channels + target.channel;
+                if (target.row == tile_row && output >= first && output < first + target.length) return true;
+            }
+        }
+        return false;
     }
 
     void gather(const Piece& piece, std::size_t row, std::size_t column, std::vector<float>& vector) const {
@@ -253,6 +278,7 @@ private:
     std::vector<std::vector<float>> weights_;
     const Family* family_ = nullptr;
     std::size_t family_index_ = 0;
+    std::vector<char> reached_;     // outputs of the present tile
     const TaskTensor* output_ = nullptr;
     const Lane* lane_ = nullptr;
     const MoveRange* move_ = nullptr;

@@ -224,6 +224,44 @@ TEST_CASE("maxima over windows that share rows are taken along the rows, then ac
     CHECK(count_kind(columns, FamilyKind::Pool) == 1);
 }
 
+TEST_CASE("a bias stands in matrices with a row to spare, a clamp with the matrix instruction") {
+    struct Case {
+        std::uint32_t inputs;
+        std::uint32_t kernel;
+        bool in_matrix;         // every output has its bias by a row
+        bool clamps;
+    };
+    // 127 inputs and the bias fill the 128 rows; two strips are summed before they are clamped; depthwise blocks reach every output once.
+    for (const Case& c : {Case{127, 1, true, true}, Case{128, 1, false, false}, Case{200, 1, true, false}, Case{24, 3, true, false}}) {
+        CAPTURE(c.inputs);
+        Network network;
+        const auto border = static_cast<std::int32_t>(c.kernel / 2);
+        const auto y = network.conv(network.input({1, c.inputs, 7, 5}), 256, {c.kernel, c.kernel, {1, 1}, {border, border, border, border}, {1, 1}});
+        PrepareOptions options;
+        options.widest_window = 1;
+        const TasksColumns columns = network.check({network.unary(Relu, y)}, small_target(8, 96), options);
+        const Family& family = columns.families[1];
+        REQUIRE(columns.biases[1].constant != no_id);
+        const auto strips = std::span(columns.strips).subspan(family.first_strip, family.strip_count);
+        CHECK(std::any_of(strips.begin(), strips.end(), [](const Strip& strip) { return strip.bias_row != 0; }) == c.in_matrix);
+        CHECK(columns.biases[1].clamp == (c.clamps ? 1 : 0));
+        CHECK(family.step_count == (c.clamps ? 0 : 1));
+    }
+    // What is left of a bound on both sides.
+    Network network;
+    const auto y = network.conv(network.input({1, 24, 7, 5}), 24, {3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, 24);
+    const auto bounded = network.maker.node(Clip, {y}, {1, 24, 7, 5}, {{AttributeKey::Minimum, {}, {0.0F}}, {AttributeKey::Maximum, {}, {0.5F}}});
+    const TasksColumns columns = network.check({bounded});
+    for (std::size_t f = 1; f < columns.families.size(); ++f) {
+        if (columns.biases[f].clamp == 0) continue;
+        for (const Step& step : std::span(columns.steps).subspan(columns.families[f].first_step, columns.families[f].step_count)) CHECK(std::isinf(step.alpha));
+    }
+    // Groups of columns that are joined, each with its part of the bias.
+    Network wide;
+    const TasksColumns joined = wide.check({wide.unary(Relu, wide.conv(wide.input({1, 200, 5, 7}), 200, {3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}}, 200))}, small_target(40, 12));
+    CHECK(std::count_if(joined.biases.begin(), joined.biases.end(), [](const FamilyBias& bias) { return bias.constant != no_id; }) > 1);
+}
+
 TEST_CASE("functions that never fall go behind maxima that leave fewer outputs") {
     const Window strided{3, 3, {2, 2}, {1, 1, 1, 1}, {1, 1}};
     // Steps of pools behind a convolution and an activation.

@@ -55,6 +55,39 @@ TEST_CASE("what the schema promises of bands is checked") {
     damaged([](TasksColumns& c) { c.families.back().kind = static_cast<std::uint32_t>(FamilyKind::Pool); });
 }
 
+TEST_CASE("what the schema promises of biases is checked") {
+    // One strip with a bias row that clamps.
+    const auto clamped = [] {
+        Network network;
+        const TasksColumns columns = network.check({network.unary(Relu, network.conv(network.input({1, 16, 7, 5}), 24, {1, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}}))}, small_target(60, 12));
+        REQUIRE(columns.biases.size() == 2);
+        REQUIRE(columns.biases[1].clamp == 1);
+        REQUIRE(columns.strips[0].bias_row == 1);
+        return columns;
+    };
+    CHECK_NOTHROW(validate(view(clamped()), "file.tasks"));
+    const auto damaged = [&](auto damage) { rejected(damage, clamped()); };
+    damaged([](TasksColumns& c) { c.biases.pop_back(); });
+    damaged([](TasksColumns& c) { c.biases.clear(); });
+    damaged([](TasksColumns& c) { c.biases[0].constant = 0; });
+    damaged([](TasksColumns& c) { c.biases[1].constant = 1; });
+    damaged([](TasksColumns& c) { c.biases[1].constant = no_id; });
+    damaged([](TasksColumns& c) { c.biases[1].first_row = c.families[1].tile_rows; });
+    damaged([](TasksColumns& c) { c.biases[1].row_count = c.families[1].tile_rows + 1; });
+    damaged([](TasksColumns& c) { c.biases[1].clamp = 2; });
+    damaged([](TasksColumns& c) { c.constants[0].offset = 1; });
+    damaged([](TasksColumns& c) { c.constants[0].weight = 99; });
+    damaged([](TasksColumns& c) { c.constants[0].column_stride = 1; });
+    damaged([](TasksColumns& c) {    // the bias comes behind the clamp
+        c.strips[0].bias_row = 0;
+        --c.strips[0].rows;
+        --c.strips[0].block_count;
+    });
+    // Sums of several strips cannot be clamped strip by strip.
+    rejected([](TasksColumns& c) { c.biases.back().clamp = 1; }, banded());
+    rejected([](TasksColumns& c) { c.biases[1].clamp = 1; }, banded());
+}
+
 TEST_CASE("what the schema promises is checked") {
     CHECK_NOTHROW(validate(view(good()), "file.tasks"));
     rejected([](TasksColumns& c) { c.tensors[0].rows = 0; });

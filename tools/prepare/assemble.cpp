@@ -22,6 +22,7 @@ void append_strip(TasksColumns& columns, const MappedStrip& strip) {
     row.rows = strip.rows;
     row.columns = strip.columns;
     row.crossbars = strip.crossbars;
+    row.bias_row = strip.bias_row ? 1 : 0;
     columns.strips.push_back(row);
     columns.pieces.insert(columns.pieces.end(), strip.pieces.begin(), strip.pieces.end());
     columns.targets.insert(columns.targets.end(), strip.targets.begin(), strip.targets.end());
@@ -70,8 +71,11 @@ TasksColumns assemble(Draft draft) {
         if (source.move != no_id) append_move(columns, id, source, draft);
         columns.families.push_back(row);
         columns.bands.push_back(source.band);
+        columns.biases.push_back(source.bias);
     }
     if (std::all_of(columns.bands.begin(), columns.bands.end(), [](const FamilyBand& band) { return band.period == 0; })) columns.bands.clear();
+    const auto does_nothing = [](const FamilyBias& bias) { return bias.constant == no_id && bias.clamp == 0; };
+    if (std::all_of(columns.biases.begin(), columns.biases.end(), does_nothing)) columns.biases.clear();
     columns.tensors = std::move(draft.tensors);
     columns.constants = std::move(draft.constants);
     columns.weights = std::move(draft.weights);

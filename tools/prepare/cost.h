@@ -32,8 +32,4 @@ struct TileCost {
     [[nodiscard]] std::int64_t total() const { return mvmul_ns + add_ns + copy_ns + step_ns; }
 };
 
-/// Strips of one matrix tile of tile_rows x tile_columns output positions, without steps.
-[[nodiscard]] TileCost strips_cost(std::span<const MappedStrip> strips, std::uint32_t tile_rows, std::uint32_t tile_columns,
-                                   std::uint32_t output_channels, const ChipFacts& chip);
-
 }  // namespace weft::preparation

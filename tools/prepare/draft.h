@@ -53,6 +53,7 @@ struct MappedStrip {
     std::uint32_t rows = 0;
     std::uint32_t columns = 0;
     std::uint32_t crossbars = 0;
+    bool bias_row = false;                                  // the last of `rows`
 };
 
 /// A family before its CSR ranges exist. `row` holds kind, output, window geometry and pool mode only.
@@ -65,6 +66,7 @@ struct DraftFamily {
     std::uint32_t matrix = 0xffffffffU;                     // into Draft::matrices
     std::uint32_t move = 0xffffffffU;                       // into Draft::moves
     FamilyBand band{};
+    FamilyBias bias{0xffffffffU, 0, 0, 0};
     std::vector<MappedStrip> strips;                        // after mapping
     std::uint32_t layer = 0xffffffffU;                      // after mapping: row of the draft's families that it comes from
 };

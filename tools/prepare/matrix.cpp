@@ -227,7 +227,7 @@ bool alike(const MatrixProblem& a, const MatrixProblem& b) {
                           window.stride_rows,    window.stride_columns,  window.dilation_rows,    window.dilation_columns, problem.output_rows,
                           problem.output_columns};
     };
-    return key(a) == key(b) && a.input_channels == b.input_channels;
+    return key(a) == key(b) && a.input_channels == b.input_channels && a.bias == b.bias && a.clamp == b.clamp;
 }
 
 std::uint32_t window_rows(const MatrixProblem& problem, std::uint32_t tile_rows) {

@@ -18,6 +18,8 @@ struct MatrixProblem {
     std::vector<std::uint32_t> input_channels;  ///< of every input's pixels; several are the parts of a concatenation (one group only)
     std::uint32_t output_rows = 1;
     std::uint32_t output_columns = 1;
+    bool bias = false;                  ///< the outputs get one value per channel added,
+    bool clamp = false;                 ///< and are clamped at zero then
 
     [[nodiscard]] std::uint32_t pixel_channels() const { return std::accumulate(input_channels.begin(), input_channels.end(), 0U); }
     [[nodiscard]] std::uint32_t output_channels() const { return spec.groups * spec.outputs_per_group; }

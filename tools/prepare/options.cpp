@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "prepare/sums.h"
 
 namespace weft::preparation {
 namespace {
@@ -117,6 +118,7 @@ bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& c
             if (!divides(problem, choice)) return false;
             const std::int64_t join = transfer_ns(outputs, chip) + chip.timing.vector_ns(Opcode::Vvadd, outputs);
             option.work_ns += tiles * static_cast<std::int64_t>(group.part_ends.size()) * join;
+            if (problem.clamp) option.work_ns += tiles * chip.timing.vector_ns(Opcode::Vrelu, outputs);
         }
         std::size_t first = 0;
         for (const std::size_t end : group.part_ends) {
@@ -124,7 +126,9 @@ bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& c
             if (!covers_outputs(strips, choice.tile_rows, choice.tile_columns, group.channel_count)) return false;
             const std::uint64_t crossbars = crossbars_of(strips);
             if (crossbars > chip.crossbars_per_core) return false;
-            const TileCost cost = strips_cost(strips, choice.tile_rows, choice.tile_columns, group.channel_count, chip);
+            // Of several parts the first has the bias, and their sum is clamped.
+            const SumTail tail{problem.bias && first == 0, problem.clamp && group.part_ends.size() == 1};
+            const TileCost cost = plan_sums(strips, choice.tile_rows, choice.tile_columns, group.channel_count, tail, chip).cost;
             option.parts.push_back({tiles * cost.total(), static_cast<std::uint32_t>(crossbars)});
             option.work_ns += option.parts.back().work_ns;
             option.crossbars += crossbars;
@@ -153,7 +157,9 @@ bool price_banded(const MatrixProblem& problem, LayerOption& option, const ChipF
         for (std::size_t part = 0; part < group.bands.size(); ++part) {
             const auto strips = std::span(group.strips).subspan(first, group.part_ends[part] - first);
             const std::uint32_t band_rows = group.bands[part].row_count;
-            const TileCost cost = strips_cost(strips, band_rows, choice.tile_columns, group.channel_count, chip);
+            const RowBand bias_rows = first_rows(group.bands, part);
+            const SumTail tail{problem.bias, false, bias_rows.first_row, bias_rows.row_count};
+            const TileCost cost = plan_sums(strips, band_rows, choice.tile_columns, group.channel_count, tail, chip).cost;
             option.parts.push_back({tiles * cost.total(), static_cast<std::uint32_t>(crossbars_of(strips))});
             option.work_ns += option.parts.back().work_ns + tiles * transfer_ns(band_rows * row_elems, chip);
             option.crossbars += option.parts.back().crossbars;
@@ -161,6 +167,7 @@ bool price_banded(const MatrixProblem& problem, LayerOption& option, const ChipF
             first = group.part_ends[part];
         }
         option.work_ns += tiles * (rows - choice.tile_rows) * chip.timing.vector_ns(Opcode::Vvadd, row_elems);
+        if (problem.clamp) option.work_ns += tiles * chip.timing.vector_ns(Opcode::Vrelu, choice.tile_rows * row_elems);
     }
     return true;
 }
@@ -179,7 +186,8 @@ BlockPrice price_block(const MatrixProblem& problem, const ChannelBlock& block, 
     for (MappedStrip& strip : group.strips) {
         for (StripTarget& target : strip.targets) target.channel -= block.first_output;
     }
-    const auto cost = [&](std::uint32_t channels) { return strips_cost(group.strips, choice.tile_rows, choice.tile_columns, channels, chip).total(); };
+    const SumTail tail{problem.bias, problem.clamp};
+    const auto cost = [&](std::uint32_t channels) { return plan_sums(group.strips, choice.tile_rows, choice.tile_columns, channels, tail, chip).cost.total(); };
     const std::int64_t beside = cost(2 * block.output_count);
     for (MappedStrip& strip : group.strips) {
         for (StripTarget& target : strip.targets) target.channel += block.first_output;
@@ -279,6 +287,14 @@ bool may_be_banded(const MatrixProblem& problem, const MappingChoice& choice) {
 }
 
 }  // namespace
+
+RowBand first_rows(std::span<const RowBand> bands, std::size_t part) {
+    const RowBand& band = bands[part];
+    const std::uint32_t end = band.first_row + band.row_count;
+    std::uint32_t first = band.first_row;
+    for (const RowBand& before : bands.first(part)) first = std::max(first, before.first_row + before.row_count);
+    return first < end ? RowBand{first - band.first_row, end - first} : RowBand{};
+}
 
 std::vector<ColumnGroup> column_groups(const MatrixProblem& problem, const MappingChoice& choice, const ChipFacts& chip, bool with_blocks) {
     const bool dense = problem.spec.groups == 1;

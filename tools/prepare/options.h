@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "prepare/matrix.h"
@@ -22,6 +23,9 @@ struct ColumnGroup {
     std::vector<std::size_t> part_ends;
     std::vector<RowBand> bands;         ///< of a banded choice, per part: the tile's output rows that it makes; its targets count from the first
 };
+
+/// The rows of a band that no band before has, counted from its own first.
+[[nodiscard]] RowBand first_rows(std::span<const RowBand> bands, std::size_t part);
 
 /// What a family of an option needs: the work of all its tiles, and crossbars on each core that runs some of them.
 struct PartNeed {

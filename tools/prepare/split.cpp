@@ -1,24 +1,49 @@
 #include "prepare/split.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.h"
 #include "base/id.h"
+#include "prepare/sums.h"
 
 namespace weft::preparation {
 namespace {
 
+/// The step that adds one value per channel, where it is the layer's first.
+bool starts_with_bias(const Draft& draft, const DraftFamily& layer) {
+    if (layer.steps.empty()) return false;
+    const Step& step = layer.steps.front();
+    if (step.kind != static_cast<std::uint32_t>(StepKind::AddOperand) || step.operand_kind != static_cast<std::uint32_t>(OperandKind::ChannelConstant)) return false;
+    const TaskConstant& constant = draft.constants[step.operand];
+    return constant.weight != no_id && constant.scale == 1.0F && constant.shift == 0.0F && constant.row_stride == 0 && constant.column_stride == 0;
+}
+
+/// True where values are clamped at zero by that step, or behind the bias.
+bool clamps_at_zero(const DraftFamily& layer, bool bias) {
+    const std::size_t index = bias ? 1 : 0;
+    if (layer.steps.size() <= index) return false;
+    const Step& step = layer.steps[index];
+    return step.kind == static_cast<std::uint32_t>(StepKind::Relu) || (step.kind == static_cast<std::uint32_t>(StepKind::Clip) && step.alpha == 0.0F && step.beta > 0.0F);
+}
+
 /// Writes the families of one mapped layer behind those in `families`; the last one writes the layer's own tensor and carries
-/// its steps.
+/// its steps, but for a bias and a clamp that the matrices do.
 class LayerWriter {
 public:
-    LayerWriter(Draft& draft, std::vector<DraftFamily>& families, const DraftFamily& layer) : draft_(draft), families_(families), layer_(layer) {}
+    LayerWriter(Draft& draft, std::vector<DraftFamily>& families, const DraftFamily& layer, const ChipFacts& chip, bool blocks)
+        : draft_(draft), families_(families), layer_(layer), chip_(chip), blocks_(blocks), bias_(starts_with_bias(draft, layer)), clamp_(clamps_at_zero(layer, bias_)) {}
 
     void write(std::vector<ColumnGroup> groups) {
         const bool joined = groups.size() > 1;
+        // Of several groups of columns all are clamped by their matrices, or none.
+        in_matrix_ = clamp_ && std::all_of(groups.begin(), groups.end(), [&](const ColumnGroup& group) {
+            return group.bands.empty() && group.part_ends.size() == 1 && plan(group.strips, {bias_, true}, layer_.row.tile_rows, group.channel_count).clamp;
+        });
         std::vector<std::uint32_t> columns;
         for (std::size_t g = 0; g < groups.size(); ++g) {
             ColumnGroup& group = groups[g];
+            first_channel_ = group.first_channel;
             const std::string name = joined ? fmt::format("{}:columns{}", layer_.name, g) : layer_.name;
             const std::uint32_t output = joined ? partial_tensor(group.channel_count) : layer_.row.output;
             write_group(name, std::move(group), output, !joined);
@@ -56,7 +81,12 @@ private:
             // Operand slots follow the body's inputs, which may be others than the layer's.
             const auto shift = static_cast<std::uint32_t>(family.inputs.size()) - layer_.body_inputs;
             family.inputs.insert(family.inputs.end(), layer_.inputs.begin() + layer_.body_inputs, layer_.inputs.end());
-            for (Step step : layer_.steps) {
+            for (std::size_t i = bias_ ? 1 : 0; i < layer_.steps.size(); ++i) {
+                Step step = layer_.steps[i];
+                if (in_matrix_ && i == (bias_ ? 1U : 0U)) {
+                    if (step.kind == static_cast<std::uint32_t>(StepKind::Relu)) continue;
+                    step.alpha = -std::numeric_limits<float>::infinity();     // what is left of a Clip
+                }
                 const auto kind = static_cast<OperandKind>(step.operand_kind);
                 if (kind == OperandKind::Input || kind == OperandKind::InputBroadcast) step.operand += shift;
                 family.steps.push_back(step);
@@ -64,6 +94,28 @@ private:
         }
         draft_.tensors[family.row.output].producer = static_cast<std::uint32_t>(families_.size());
         families_.push_back(std::move(family));
+    }
+
+    [[nodiscard]] SumPlan plan(std::span<const MappedStrip> strips, const SumTail& tail, std::uint32_t tile_rows, std::uint32_t channels) const {
+        return plan_sums(strips, tile_rows, layer_.row.tile_columns, channels, tail, chip_);
+    }
+
+    /// The bias of a family's channels, and the clamp, in its matrices or with its additions.
+    void add_tail(DraftFamily& family, const SumTail& tail) {
+        if (!tail.bias && !tail.clamp) return;
+        const std::uint32_t channels = draft_.tensors[family.row.output].channels;
+        const SumPlan sums = plan(family.strips, tail, family.row.tile_rows, channels);
+        family.bias.clamp = sums.clamp ? 1 : 0;
+        if (!tail.bias || tail.row_count == 0) return;
+        const std::uint32_t row = layer_.steps.front().operand;
+        family.bias.constant = first_channel_ == 0 ? row : narrow<std::uint32_t>(draft_.constants.size());
+        if (first_channel_ != 0) {
+            draft_.constants.push_back(draft_.constants[row]);
+            draft_.constants.back().offset += first_channel_ * draft_.constants.back().channel_stride;
+        }
+        family.bias.first_row = tail.first_row;
+        family.bias.row_count = std::min(tail.row_count, family.row.tile_rows);
+        add_bias_rows(family.strips, sums, family.row.tile_columns, channels, tail, draft_.constants[family.bias.constant], blocks_);
     }
 
     void write_group(const std::string& name, ColumnGroup group, std::uint32_t output, bool with_steps) {
@@ -77,6 +129,7 @@ private:
             family.inputs.assign(layer_.inputs.begin(), layer_.inputs.begin() + layer_.body_inputs);
             family.strips.assign(std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(first)),
                                  std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(end)));
+            add_tail(family, {bias_ && first == 0, in_matrix_});
             append(std::move(family), whole && with_steps);
             first = end;
         }
@@ -106,6 +159,8 @@ private:
             const auto strips = group.strips.begin();
             family.strips.assign(std::make_move_iterator(strips + static_cast<std::ptrdiff_t>(first)),
                                  std::make_move_iterator(strips + static_cast<std::ptrdiff_t>(group.part_ends[part])));
+            const RowBand bias_rows = first_rows(group.bands, part);
+            add_tail(family, {bias_, false, bias_rows.first_row, bias_rows.row_count});
             append(std::move(family), false);
             first = group.part_ends[part];
         }
@@ -135,6 +190,12 @@ private:
     Draft& draft_;
     std::vector<DraftFamily>& families_;
     const DraftFamily& layer_;
+    const ChipFacts& chip_;
+    bool blocks_;
+    bool bias_;                             // the layer's first step, which no family keeps
+    bool clamp_;                            // the step behind it, which the families keep unless
+    bool in_matrix_ = false;                // their matrices do it
+    std::uint32_t first_channel_ = 0;       // of the present group
 };
 
 }  // namespace
@@ -142,6 +203,8 @@ private:
 MatrixProblem matrix_problem(const Draft& draft, const DraftFamily& layer) {
     const TaskTensor& output = draft.tensors[layer.row.output];
     MatrixProblem problem{draft.matrices[layer.matrix], layer.row, {}, output.rows, output.columns};
+    problem.bias = starts_with_bias(draft, layer);
+    problem.clamp = clamps_at_zero(layer, problem.bias);
     for (std::uint32_t slot = 0; slot < layer.body_inputs; ++slot) problem.input_channels.push_back(draft.tensors[layer.inputs[slot]].channels);
     return problem;
 }
@@ -159,7 +222,7 @@ void map_matrices(Draft& draft, const ChipFacts& chip, const std::vector<Mapping
         const MappingChoice& choice = choices[next++];
         layer.row.tile_rows = choice.tile_rows;
         layer.row.tile_columns = choice.tile_columns;
-        LayerWriter(draft, families, layer).write(column_groups(matrix_problem(draft, layer), choice, chip, blocks));
+        LayerWriter(draft, families, layer, chip, blocks).write(column_groups(matrix_problem(draft, layer), choice, chip, blocks));
     }
     draft.families = std::move(families);
 }
