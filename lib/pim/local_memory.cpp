@@ -56,7 +56,9 @@ std::int32_t LocalMemory::full_constant(const Tasks& tasks, std::uint32_t consta
 }
 
 std::int32_t LocalMemory::gather_buffer_with_one(std::int32_t elems) {
-    const std::int32_t address = allocate(elems);
+    const auto [known, added] = gathers_.try_emplace(elems, 0);
+    if (!added) return known->second;
+    const std::int32_t address = known->second = allocate(elems);
     constants_.push_back({core_.value, static_cast<std::uint32_t>(address + elems - 1), 1, 1, 0, no_id, 0, 0, 0.0F, 1.0F});
     return address;
 }

@@ -29,7 +29,7 @@ public:
     /// A FullConstant for rows [first_row, end_row) of a tensor, in the tensor's local layout. Returns the address of the first row.
     std::int32_t full_constant(const Tasks& tasks, std::uint32_t constant, const TaskTensor& tensor, std::uint32_t first_row,
                                std::uint32_t end_row);
-    /// A gather buffer of `elems` elements whose last one is a constant one (for a bias row).
+    /// A gather buffer of `elems` elements whose last one is a constant one (for a bias row). Strips as long share it: each fills it before it reads it.
     std::int32_t gather_buffer_with_one(std::int32_t elems);
 
 private:
@@ -38,6 +38,7 @@ private:
     std::vector<LocalConstant> constants_;
     std::map<std::pair<std::uint32_t, std::int32_t>, std::int32_t> fills_;           // (bits, count)
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int32_t> channel_rows_;   // (constant, positions)
+    std::map<std::int32_t, std::int32_t> gathers_;                                   // by length
 };
 
 }  // namespace weft
