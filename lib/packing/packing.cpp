@@ -18,6 +18,11 @@ struct CoreRoom {
     std::uint32_t last_family = no_id;   ///< resident already: no more crossbars, no new band
 };
 
+struct CoreRange {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+};
+
 /// Place all followers where the other lanes are.
 void follow(const Tasks& tasks, const Workload& workload, std::int64_t level_ns, LanePlacement& placement) {
     std::vector<CoreUse> cores(workload.core_count, {0, workload.core_elems});
@@ -77,11 +82,11 @@ public:
     /// The core for the family's lanes from `lane` on, or none that has the crossbars and the memory. A family that needs one core goes
     /// where most crossbars are left: crossbars that are used up leave time that nobody can use. One that is spread over several goes
     /// where most time is left and, as far as that is equal, where fewest crossbars are.
-    [[nodiscard]] std::uint32_t best_core(std::uint32_t family, std::uint32_t lane, bool spread) const {
+    [[nodiscard]] std::uint32_t best_core(std::uint32_t family, std::uint32_t lane, bool spread, CoreRange cores) const {
         const FamilyLoad& load = workload_.families[family];
         std::uint32_t best = no_id;
         std::pair<std::int64_t, std::int64_t> best_key;
-        for (std::uint32_t c = 0; c < rooms_.size(); ++c) {
+        for (std::uint32_t c = cores.first; c < cores.end; ++c) {
             const CoreRoom& room = rooms_[c];
             if (room.crossbars < load.crossbars) continue;
             const std::int64_t needed = workload_.lane_elems[lane] + (room.last_family == family ? 0 : load.band_elems);
@@ -125,13 +130,13 @@ bool loads(const Tasks& tasks, std::uint32_t family) {
 
 }  // namespace
 
-void refuse_packing(const Workload& workload) {
+void refuse_packing(const Workload& workload, const Recovery& recovery) {
     std::uint64_t crossbars = 0;
     for (const FamilyLoad& load : workload.families) crossbars += load.crossbars;
     refuse(
-        "no placement was found: the weights need {} crossbars in pieces, the target has {} cores x {}; this is no proof that none "
-        "exists. Use a larger chip or a smaller network",
-        crossbars, workload.core_count, workload.core_crossbars);
+        "no placement was found: the weights need {} crossbars in pieces, the target has {} cores x {}; {}. Use a larger chip or a smaller network",
+        crossbars, workload.core_count, workload.core_crossbars,
+        recovery.exhausted ? "no way to fit the pieces exists" : fmt::format("{} checks of a core for a piece are no proof that none exists", recovery.checks));
 }
 
 std::optional<LanePlacement> pack_ordered(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
@@ -152,11 +157,11 @@ std::optional<LanePlacement> pack_ordered(const Tasks& tasks, const Workload& wo
     return packer.take();
 }
 
-std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
-    Packer packer(tasks, workload, limit_ns);
-    std::vector<std::uint32_t> order(tasks.families.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+namespace {
+
+/// `families` in the order in which they fill cores.
+void sort_for_filling(const Tasks& tasks, const Workload& workload, const Packer& packer, std::int64_t limit_ns, std::vector<std::uint32_t>& families) {
+    std::stable_sort(families.begin(), families.end(), [&](std::uint32_t a, std::uint32_t b) {
         // What loads comes first: several cores that load meet at the memory. Then what fits one core whole and meets empty cores; what is
         // spread anyway then fills the time that is left.
         const bool spread_a = packer.charge(a) > limit_ns;
@@ -167,20 +172,69 @@ std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& wo
         const bool loads_b = loads(tasks, b);
         return std::tuple(loads_b, spread_a, crossbars_b, packer.charge(b)) < std::tuple(loads_a, spread_b, crossbars_a, packer.charge(a));
     });
-    for (const std::uint32_t f : order) {
+}
+
+/// False where a family does not fit the cores.
+bool fill(const Tasks& tasks, const Workload& workload, std::vector<std::uint32_t> families, CoreRange cores, std::int64_t limit_ns, Packer& packer) {
+    sort_for_filling(tasks, workload, packer, limit_ns, families);
+    for (const std::uint32_t f : families) {
         if (workload.followers.follows(f)) continue;
         std::uint32_t lane = tasks.families[f].first_lane;
         while (lane < packer.lanes_end(f)) {
             const bool whole = lane == tasks.families[f].first_lane && packer.charge(f) <= limit_ns;
-            std::uint32_t core = whole ? packer.best_core(f, lane, false) : no_id;
-            if (core == no_id) core = packer.best_core(f, lane, true);
-            if (core == no_id) return std::nullopt;
+            std::uint32_t core = whole ? packer.best_core(f, lane, false, cores) : no_id;
+            if (core == no_id) core = packer.best_core(f, lane, true, cores);
+            if (core == no_id) return false;
             const std::uint32_t next = packer.place(f, lane, core);
-            if (next == lane) return std::nullopt;   // the core with most time left has too little
+            if (next == lane) return false;   // the core with most time left has too little
             lane = next;
         }
     }
+    return true;
+}
+
+}  // namespace
+
+std::optional<LanePlacement> pack_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
+    Packer packer(tasks, workload, limit_ns);
+    std::vector<std::uint32_t> families(tasks.families.size());
+    std::iota(families.begin(), families.end(), 0U);
+    if (!fill(tasks, workload, std::move(families), {0, workload.core_count}, limit_ns, packer)) return std::nullopt;
     return packer.take();
+}
+
+std::optional<LanePlacement> pack_partition(const Tasks& tasks, const Workload& workload, std::span<const std::uint32_t> families,
+                                            const Partition& partition, std::int64_t limit_ns) {
+    Packer packer(tasks, workload, limit_ns);
+    std::uint32_t group = 0;
+    std::uint32_t core = 0;
+    for (std::size_t stage = 0; stage < partition.stage_end.size(); ++stage) {
+        const auto own = families.subspan(group, partition.stage_end[stage] - group);
+        const CoreRange cores{core, core + partition.stage_cores[stage]};
+        if (!fill(tasks, workload, {own.begin(), own.end()}, cores, limit_ns, packer)) return std::nullopt;
+        group = partition.stage_end[stage];
+        core = cores.end;
+    }
+    return packer.take();
+}
+
+std::optional<LanePlacement> pack_whole_families(const Tasks& tasks, const Workload& workload, Recovery& recovery) {
+    std::vector<std::uint32_t> families;
+    std::vector<std::uint32_t> sizes;
+    for (std::uint32_t f = 0; f < tasks.families.size(); ++f) {
+        if (workload.followers.follows(f)) continue;
+        families.push_back(f);
+        sizes.push_back(workload.families[f].crossbars);
+    }
+    recovery = fit_weights(sizes, workload.core_count, workload.core_crossbars);
+    if (recovery.core_of.empty()) return std::nullopt;
+    LanePlacement placement(tasks.lanes.size(), unplaced);
+    for (std::size_t i = 0; i < families.size(); ++i) {
+        const Family& family = tasks.families[families[i]];
+        std::fill_n(placement.begin() + family.first_lane, family.lane_count, recovery.core_of[i]);
+    }
+    follow(tasks, workload, std::max<std::int64_t>(1, workload.total_ns / workload.core_count), placement);
+    return placement;
 }
 
 }  // namespace weft

@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
     tool.app().add_option("--refinement-trials", options.refinement_trials_per_core, "Moves of lanes per core that the balance of load tries")
         ->check(CLI::Range(0U, 1000000U))
         ->capture_default_str();
+    tool.app().add_option("--candidates", options.most_candidates, "Most candidates of throughput mode")->check(CLI::Range(1U, 11U))->capture_default_str();
     ipu21::ScheduleCommand tiles;
     tiles.add_options(tool.app());
     tool.add_output(output, "The .cands to write");

@@ -69,6 +69,7 @@ void check_work(const Tasks& tasks, const Target& target) {
 struct Placed {
     LanePlacement lane_core;
     bool fits = false;
+    bool recovered = false;     ///< by fit_weights, where no packing by time succeeded
 };
 
 /// The candidates of one run, distinct by content.
@@ -85,6 +86,8 @@ public:
     [[nodiscard]] bool fits_local_memory(const LanePlacement& placement, const Rhythm& rhythm) const {
         return LoadModel(tasks_, target_, timing_, placement, rhythm, constants_).fits(usable_elems(target_));
     }
+    [[nodiscard]] bool is_full() const { return candidates_.size() >= options_.most_candidates; }
+    [[nodiscard]] const Workload& workload() const { return workload_; }
     [[nodiscard]] bool any_fits() const { return std::find(fits_.begin(), fits_.end(), char{1}) != fits_.end(); }
 
     [[nodiscard]] Placed place(LanePlacement placement, const Rhythm& rhythm) const {
@@ -99,9 +102,9 @@ public:
     }
 
     /// Pack, refine and place. Packing sees memory by estimate only, so what buffers may take is lowered until the schedule really fits.
-    /// A doubled buffer counts twice.
+    /// A doubled buffer counts twice. Nothing where it does not even pack.
     template <class Pack>
-    [[nodiscard]] Placed pack(const Rhythm& rhythm, Pack packer) {
+    [[nodiscard]] std::optional<Placed> try_pack(const Rhythm& rhythm, Pack packer) {
         const std::int64_t halves = rhythm.exchange == ExchangePolicy::Woven ? 2 : 1;
         std::optional<LanePlacement> first;
         for (const std::int64_t twelfths : {10, 8, 6, 4, 3}) {
@@ -122,21 +125,29 @@ public:
             }
             if (!first) first = std::move(refined);
         }
-        if (!first) {
-            // Not even a lane at a time: perhaps what lower really needs is less than the estimate.
-            workload_.core_elems = std::numeric_limits<std::int64_t>::max() / 4;
-            auto packed = smallest_packing(tasks_, workload_, packer);
-            if (!packed) refuse_packing(workload_);
-            first = refine(std::move(packed->placement), rhythm, options_.refinement_trials_per_core);
-        }
+        if (!first) return std::nullopt;
         return place(std::move(*first), rhythm);
+    }
+
+    /// As try_pack; what does not pack by the estimates is packed without regard to memory and, where that fails, to time.
+    template <class Pack>
+    [[nodiscard]] Placed pack(const Rhythm& rhythm, Pack packer) {
+        if (auto placed = try_pack(rhythm, packer)) return std::move(*placed);
+        workload_.core_elems = std::numeric_limits<std::int64_t>::max() / 4;
+        auto packed = smallest_packing(tasks_, workload_, packer);
+        Recovery recovery;
+        std::optional<LanePlacement> found = packed ? std::move(packed->placement) : pack_whole_families(tasks_, workload_, recovery);
+        if (!found) refuse_packing(workload_, recovery);
+        Placed placed = place(refine(std::move(*found), rhythm, options_.refinement_trials_per_core), rhythm);
+        placed.recovered = !packed;
+        return placed;
     }
 
     void add(const std::string& strategy, const Pipelining& pipelining, Placed placed) {
         ScheduleColumns schedule;
         schedule.mode = options_.mode;
         schedule.exchange = pipelining.exchange;
-        schedule.strategy = strategy;
+        schedule.strategy = placed.recovered ? strategy + "-recovered" : strategy;
         schedule.lane_core = std::move(placed.lane_core);
         schedule.family_level = pipelining.levels;
         schedule.slots_per_round = pipelining.slots_per_round;
@@ -203,6 +214,33 @@ private:
     std::vector<char> fits_;
 };
 
+/// Stages of consecutive families on cores of their own, for several numbers of stages: the four partitions of the shortest bottleneck, with less
+/// to carry from stage to stage where that is equal.
+void add_partitions(CandidateList& list, const Tasks& tasks, const Target& target, const Pipelining& pipelining) {
+    constexpr std::size_t most = 4;
+    const FamilyGroups groups = family_groups(tasks, list.workload());
+    std::vector<Partition> partitions;
+    for (const std::uint32_t stages : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
+        // The first is the fastest; the others trade time for less to carry.
+        const auto found = partition_groups(groups.groups, {target.core_count, target.core.crossbar_count, stages});
+        partitions.insert(partitions.end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(found.size(), 2)));
+    }
+    std::stable_sort(partitions.begin(), partitions.end(), [](const Partition& a, const Partition& b) {
+        return std::pair(a.bottleneck_ns, a.cut_elems) < std::pair(b.bottleneck_ns, b.cut_elems);
+    });
+    if (partitions.size() > most) partitions.resize(most);
+    const char* suffix = pipelining.exchange == ExchangePolicy::Woven ? "-woven" : "";
+    for (const Partition& partition : partitions) {
+        if (list.is_full()) return;
+        const auto pack = [&](const Tasks& all, const Workload& workload, std::int64_t limit_ns) {
+            return pack_partition(all, workload, groups.families, partition, limit_ns);
+        };
+        if (auto placed = list.try_pack(pipelining.rhythm(), pack)) {
+            list.add(fmt::format("partition-{}{}", partition.stage_end.size(), suffix), pipelining, std::move(*placed));
+        }
+    }
+}
+
 /// Capacity can need more freedom than dependency order leaves.
 std::optional<LanePlacement> pack_ordered_or_filling(const Tasks& tasks, const Workload& workload, std::int64_t limit_ns) {
     auto packed = pack_ordered(tasks, workload, limit_ns);
@@ -226,14 +264,20 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     const Pipelining burst = burst_pipelining(tasks, options);
     Pipelining sided = burst;
     if (burst.slots_per_round == 1) sided.exchange = ExchangePolicy::Sided;
-    // Sided and burst have the same buffers and the same messages, so one placement serves both.
-    const Placed ordered = list.pack(sided.rhythm(), pack_ordered_or_filling);
+    const auto add = [&](const char* strategy, const Pipelining& pipelining, const auto& packer) {
+        if (!list.is_full()) list.add(strategy, pipelining, list.pack(pipelining.rhythm(), packer));
+    };
     // The first candidate is kept unless another is better by more than the margin of weft-select: it is the one that is most often best.
-    if (const auto woven = woven_pipelining(tasks, options)) list.add("filling-woven", *woven, list.pack(woven->rhythm(), pack_filling));
-    list.add("ordered-or-filling", sided, ordered);
-    list.add("filling", sided, list.pack(sided.rhythm(), pack_filling));
-    // Messages among the computation help where cores wait for each other, not where the global memory is what they wait for.
-    list.add("ordered-or-filling-burst", burst, ordered);
+    const auto woven = woven_pipelining(tasks, options);
+    if (woven) add("filling-woven", *woven, pack_filling);
+    const bool weaves = woven && list.any_fits();
+    add("ordered-or-filling", sided, pack_ordered_or_filling);
+    add("filling", sided, pack_filling);
+    // Messages among the computation help where cores wait for each other, not where the global memory is what they wait for. Sided and burst have the same
+    // buffers and the same messages, so one placement serves both.
+    if (!list.is_full()) list.add("ordered-or-filling-burst", burst, list.pack(sided.rhythm(), pack_ordered_or_filling));
+    if (weaves) add("ordered-woven", *woven, pack_ordered_or_filling);
+    add_partitions(list, tasks, target, weaves ? *woven : sided);
     // Where none fits, inferences overlap less and less: fewer rounds need fewer delay buffers.
     ScheduleOptions shallower = options;
     for (shallower.stages = burst.stage_count; !list.any_fits(); shallower.stages = ceil_divide(shallower.stages, 2U)) {

@@ -21,6 +21,8 @@ struct ScheduleOptions {
     /// Moves of the placement search per core.
     std::uint32_t placement_moves_per_core = 2000;
     std::uint32_t refinement_trials_per_core = 150;
+    /// Throughput: at most so many. Beyond four stand orders and partitions that differ from the first by a percent or two, either way.
+    std::uint32_t most_candidates = 4;
 };
 
 /// Candidate schedules, all verified against the target's capacity, candidate zero first. Refuses (Failure) with what the network
