@@ -57,6 +57,7 @@ void check_ipu21(const Target& target, const Limits& check) {
     check.between(tile.standard_begin, 0, tile.interleaved_begin, "ipu21.standard_begin");
     check.between(tile.memory_begin, 0, tile.standard_begin, "ipu21.memory_begin");
     check.between(tile.support_bytes, 0, tile.interleaved_begin - tile.standard_begin, "ipu21.support_bytes");
+    check.between(tile.fetch_guard_bytes, 0, tile.interleaved_begin - tile.standard_begin, "ipu21.fetch_guard_bytes");
     check.between(static_cast<std::uint64_t>(tile.discipline), 0, 1, "ipu21.discipline");
     const std::pair<std::uint32_t, std::string_view> divisors[] = {
         {tile.element_bytes, "ipu21.element_bytes"},
@@ -96,6 +97,11 @@ void check_ipu21(const Target& target, const Limits& check) {
         {tile.pack_start_cycles, "ipu21.pack_start_cycles"},
         {tile.softmax_cycles_per_elem, "ipu21.softmax_cycles_per_elem"},
         {tile.norm_cycles_per_elem, "ipu21.norm_cycles_per_elem"},
+        {tile.rearrange_cycles_per_elem, "ipu21.rearrange_cycles_per_elem"},
+        {tile.flops_f8, "ipu21.flops_f8"},
+        {tile.amp_inner_f8, "ipu21.amp_inner_f8"},
+        {tile.host_read_events, "ipu21.host_read_events"},
+        {tile.host_command_cycles, "ipu21.host_command_cycles"},
     };
     const std::pair<std::uint32_t, std::string_view> alignments[] = {
         {tile.amp_alignment_bytes, "ipu21.amp_alignment_bytes"},
@@ -110,6 +116,17 @@ void check_ipu21(const Target& target, const Limits& check) {
     }
     check.between(tile.stream_tail_f16_bytes, 0, alignment_limit, "ipu21.stream_tail_f16_bytes");
     check.between(tile.stream_tail_f32_bytes, 0, alignment_limit, "ipu21.stream_tail_f32_bytes");
+    // A host exchange is described whole or, in older files, not at all.
+    const bool host = tile.host_page_bytes != 0;
+    const std::pair<std::uint32_t, std::string_view> host_bytes[] = {
+        {tile.host_short_packet_bytes, "ipu21.host_short_packet_bytes"},
+        {tile.host_long_packet_bytes, "ipu21.host_long_packet_bytes"},
+        {tile.host_read_packet_bytes, "ipu21.host_read_packet_bytes"},
+        {tile.host_window_bytes, "ipu21.host_window_bytes"},
+    };
+    check.between(tile.host_page_bytes, 0, address_limit, "ipu21.host_page_bytes");
+    for (const auto& [value, field] : host_bytes) check.between(value, host ? 1 : 0, host ? address_limit : 0, field);
+    check.between(tile.host_long_packet_bytes, tile.host_short_packet_bytes, address_limit, "ipu21.host_long_packet_bytes");
     constexpr std::uint64_t cost_limit = 1U << 20U;
     for (const auto& [value, field] : costs) check.between(value, 0, cost_limit, field);
 }

@@ -1,11 +1,24 @@
 #pragma once
 
+#include <algorithm>
+
 #include "artifact/target.h"
 #include "artifact/tasks.h"
 #include "base/checked.h"
 #include "ipu21/layout.h"
 
 namespace weft::ipu21 {
+
+/// Where the standard region ends for everything that is placed: behind it stands the code, and at the region's end, which instruction fetch
+/// reads ahead of the code, nothing. A fetch that ran on would meet the first interleaved element.
+[[nodiscard]] constexpr std::uint32_t standard_end(const Ipu21& machine) {
+    return machine.interleaved_begin - std::max(machine.support_bytes, machine.fetch_guard_bytes);
+}
+
+/// What the regions offer, the standard one alone and both together.
+[[nodiscard]] constexpr std::uint32_t standard_room(const Ipu21& machine) { return standard_end(machine) - machine.standard_begin; }
+[[nodiscard]] constexpr std::uint32_t interleaved_room(const Ipu21& machine) { return machine.placeable_end - machine.interleaved_begin; }
+[[nodiscard]] constexpr std::uint32_t whole_room(const Ipu21& machine) { return standard_room(machine) + interleaved_room(machine); }
 
 /// Bytes read past the end of an operand that streams through the matrix unit.
 [[nodiscard]] constexpr std::uint32_t stream_tail_bytes(const Ipu21& machine, std::uint32_t elem_bytes) {

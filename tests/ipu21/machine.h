@@ -64,6 +64,17 @@ inline TargetColumns c600(ExchangeDiscipline discipline = ExchangeDiscipline::Ex
     m.paired_alignment_bytes = 8;
     m.stream_tail_f16_bytes = 16;
     m.stream_tail_f32_bytes = 32;
+    m.flops_f8 = 256;
+    m.amp_inner_f8 = 32;
+    m.fetch_guard_bytes = 64;
+    m.rearrange_cycles_per_elem = 10;
+    m.host_page_bytes = 4096;
+    m.host_short_packet_bytes = 60;
+    m.host_long_packet_bytes = 1024;
+    m.host_read_packet_bytes = 256;
+    m.host_window_bytes = 16384;
+    m.host_read_events = 18;
+    m.host_command_cycles = 73;
     return target;
 }
 

@@ -16,9 +16,7 @@ struct ClassLimits {
     std::uint64_t standard;
     std::uint64_t interleaved;
 
-    explicit ClassLimits(const Target& target)
-        : standard(target.ipu21.placeable_end - target.ipu21.standard_begin - target.ipu21.support_bytes),
-          interleaved(target.ipu21.placeable_end - target.ipu21.interleaved_begin) {}
+    explicit ClassLimits(const Target& target) : standard(whole_room(target.ipu21)), interleaved(interleaved_room(target.ipu21)) {}
 };
 
 /// Weight transfers are told apart by which tiles receive together; with one row or one column partition both orders are the same.

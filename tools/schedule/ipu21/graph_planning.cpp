@@ -127,23 +127,19 @@ ScheduleColumns schedule_of(const GraphPlan& plan, const std::vector<std::uint32
            "besides {} bytes of exchange rows; it has {} standard, {} interleaved",
            pool_text(tasks.name_pool, op.name), o.peak_first + o.resident_first, o.peak_second + o.resident_second,
            o.peak_both + o.resident_first + o.resident_second, o.row_bytes,
-           target.ipu21.placeable_end - target.ipu21.standard_begin - target.ipu21.support_bytes,
-           target.ipu21.placeable_end - target.ipu21.interleaved_begin);
+           whole_room(target.ipu21), interleaved_room(target.ipu21));
 }
 
 }  // namespace
 
 bool fits_tile(const Target& target, const PlanObjectives& o) {
     const Ipu21& machine = target.ipu21;
-    const std::uint64_t interleaved_room = machine.placeable_end - machine.interleaved_begin;
-    const std::uint64_t standard_room = machine.interleaved_begin - machine.standard_begin;
     const std::uint64_t interleaved = round_up(o.peak_second + o.resident_second, machine.interleaved_element_bytes);
-    if (o.peak_second + o.resident_second > interleaved_room) return false;
+    if (o.peak_second + o.resident_second > interleaved_room(machine)) return false;
     // Standard data may also lie behind the interleaved data, which ends at an element boundary.
-    const std::uint64_t behind = interleaved_room > interleaved ? interleaved_room - interleaved : 0;
-    const std::uint64_t support = machine.support_bytes + o.row_bytes;
-    if (support > standard_room) return false;
-    const std::uint64_t room = standard_room - support;
+    const std::uint64_t behind = interleaved_room(machine) > interleaved ? interleaved_room(machine) - interleaved : 0;
+    if (o.row_bytes > standard_room(machine)) return false;
+    const std::uint64_t room = standard_room(machine) - o.row_bytes;
     return o.peak_first + o.resident_first <= room + behind && o.largest <= std::max(room, behind) && o.peak_large + o.resident_large <= behind;
 }
 
@@ -167,8 +163,7 @@ std::vector<std::uint32_t> allowed_plans(const Tasks& tasks, const TileOperator&
 
 /// A block of standard memory where the standard region cannot hold it, else nothing.
 std::uint64_t large_part(const Target& target, std::uint64_t bytes) {
-    const std::uint32_t room = target.ipu21.interleaved_begin - target.ipu21.standard_begin - target.ipu21.support_bytes;
-    return bytes > room ? bytes : 0;
+    return bytes > standard_room(target.ipu21) ? bytes : 0;
 }
 
 std::uint64_t large_temporaries(const Tasks& tasks, const TileOperator& op, const TilePlan& plan, const Target& target) {

@@ -46,7 +46,9 @@ void read_memory(JsonSection section, Ipu21& machine) {
     machine.memory_end = number("end", machine.placeable_end, address_high);
     machine.element_bytes = number("element_bytes", 1, address_high);
     machine.interleaved_element_bytes = number("interleaved_element_bytes", 1, address_high);
-    machine.support_bytes = number("support_bytes", 0, std::int64_t{machine.interleaved_begin} - machine.standard_begin);
+    const std::int64_t standard_bytes = std::int64_t{machine.interleaved_begin} - machine.standard_begin;
+    machine.support_bytes = number("support_bytes", 0, standard_bytes);
+    machine.fetch_guard_bytes = number("fetch_guard_bytes", 0, standard_bytes);
     number.section().finish();
 }
 
@@ -99,9 +101,11 @@ void read_kernels(JsonSection section, Ipu21& machine) {
     machine.launch_cycles = number("launch_cycles", 0, cycles_high);
     machine.flops_f32 = number("flops_f32", 1, cycles_high);
     machine.flops_f16 = number("flops_f16", 1, cycles_high);
+    machine.flops_f8 = number("flops_f8", 0, cycles_high);
     machine.amp_columns = number("amp_columns", 1, 1024);
     machine.amp_inner_f16 = number("amp_inner_f16", 1, 1024);
     machine.amp_inner_f32 = number("amp_inner_f32", 1, 1024);
+    machine.amp_inner_f8 = number("amp_inner_f8", 0, 1024);
     machine.inner_block = number("inner_block", 1, 4096);
     machine.amp_call_cycles = number("amp_call_cycles", 0, cycles_high);
     machine.amp_group_standard_cycles = number("amp_group_standard_cycles", 0, cycles_high);
@@ -113,6 +117,19 @@ void read_kernels(JsonSection section, Ipu21& machine) {
     machine.pack_start_cycles = number("pack_start_cycles", 0, cycles_high);
     machine.softmax_cycles_per_elem = number("softmax_cycles_per_elem", 0, cycles_high);
     machine.norm_cycles_per_elem = number("norm_cycles_per_elem", 0, cycles_high);
+    machine.rearrange_cycles_per_elem = number("rearrange_cycles_per_elem", 0, cycles_high);
+    number.section().finish();
+}
+
+void read_host(JsonSection section, Ipu21& machine) {
+    Numbers number(std::move(section));
+    machine.host_page_bytes = number("page_bytes", 1, address_high);
+    machine.host_short_packet_bytes = number("short_packet_bytes", 1, address_high);
+    machine.host_long_packet_bytes = number("long_packet_bytes", machine.host_short_packet_bytes, address_high);
+    machine.host_read_packet_bytes = number("read_packet_bytes", 1, address_high);
+    machine.host_window_bytes = number("window_bytes", 1, address_high);
+    machine.host_read_events = number("read_events", 0, cycles_high);
+    machine.host_command_cycles = number("command_cycles", 0, cycles_high);
     number.section().finish();
 }
 
@@ -126,7 +143,7 @@ TargetColumns resolve(const nlohmann::json& json, const std::filesystem::path& f
     target.activation_bits = 16;
     JsonSection root(&json, "", file.string(), lists);
     (void)root.text("family", "ipu21");
-    for (const std::string_view key : {"array", "memory", "operands", "exchange", "kernels"}) {
+    for (const std::string_view key : {"array", "memory", "operands", "exchange", "kernels", "host"}) {
         if (!root.has(key)) root.impossible(key, "is missing");
     }
     read_array(root.section("array"), target);
@@ -134,6 +151,7 @@ TargetColumns resolve(const nlohmann::json& json, const std::filesystem::path& f
     read_operands(root.section("operands"), target.ipu21);
     read_exchange(root.section("exchange"), target.ipu21);
     read_kernels(root.section("kernels"), target.ipu21);
+    read_host(root.section("host"), target.ipu21);
     root.finish();
     return target;
 }
