@@ -59,6 +59,8 @@ std::vector<Workload> workloads() {
     list.push_back({"ViT-B/16 block 197", test::block_graph(197, 768, 3072, 12)});
     list.push_back({"BERT-base block 384", test::block_graph(384, 768, 3072, 12)});
     list.push_back({"GPT-2 block 1024", test::block_graph(1024, 768, 3072, 12)});
+    list.push_back({"Mixer-B/16 block 196", test::mixer_graph(196, 768, 384, 3072)});
+    list.push_back({"efficient attention 197", test::efficient_attention_graph(197, 768, 12)});
     return list;
 }
 

@@ -1,11 +1,16 @@
 #include "artifact/validate_tiles.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "artifact/validate.h"
 #include "base/id.h"
 
 namespace weft {
 namespace {
 
+constexpr std::uint32_t most_axes = 32;
 constexpr std::uint64_t elem_limit = std::uint64_t{1} << 31U;
 constexpr std::uint32_t tile_limit = 1U << 15U;
 constexpr std::uint64_t cycle_limit = std::uint64_t{1} << 56U;   // sums of many stay below 63 bits
@@ -36,12 +41,53 @@ void check_layouts(const Tasks& tasks, const Validator& check) {
     }
 }
 
+void check_product(const Tasks& tasks, const TileOperator& op, std::size_t row, const Validator& check) {
+    if (op.input_count != 2) check.reject("tile_operators", row, "a product of {} values", op.input_count);
+    const auto is = [&](std::uint32_t value, std::uint64_t rows, std::uint64_t columns) {
+        return tasks.tile_values[value].rows == rows * op.batch && tasks.tile_values[value].columns == columns;
+    };
+    if (!is(tasks.tile_inputs[op.first_input], op.m, op.k) || !is(tasks.tile_inputs[op.first_input + 1], op.k, op.n) || !is(op.output, op.m, op.n)) {
+        check.reject("tile_operators", row, "its matrices are not those that it multiplies");
+    }
+}
+
+/// One rearrangement per operator of that kind; its axes permute the elements of both its values.
+void check_rearrangements(const Tasks& tasks, const Validator& check) {
+    std::size_t next = 0;
+    for (std::size_t op = 0; op < tasks.tile_operators.size(); ++op) {
+        if (static_cast<TileOperatorKind>(tasks.tile_operators[op].kind) != TileOperatorKind::Rearrange) continue;
+        if (next == tasks.tile_rearrangements.size() || tasks.tile_rearrangements[next].operator_index != op) {
+            check.reject("tile_operators", op, "the order of its elements is not told");
+        }
+        const TileRearrangement& row = tasks.tile_rearrangements[next];
+        check.range(row.first_axis, row.axis_count, tasks.tile_axes.size(), "tile_rearrangements", next);
+        if (row.axis_count > most_axes || tasks.tile_operators[op].input_count != 1) check.reject("tile_rearrangements", next, "{} axes", row.axis_count);
+        std::vector<TileAxis> axes(tasks.tile_axes.begin() + row.first_axis, tasks.tile_axes.begin() + row.first_axis + row.axis_count);
+        std::ranges::sort(axes, {}, [](const TileAxis& axis) { return std::pair(axis.input_stride, axis.extent); });
+        std::uint64_t elems = 1;
+        bool nested = true;
+        for (const TileAxis& axis : axes) {
+            nested = nested && axis.extent != 0 && (axis.extent == 1 || axis.input_stride == elems);
+            elems *= std::max(axis.extent, 1U);
+            if (elems >= elem_limit) nested = false;
+            if (!nested) check.reject("tile_rearrangements", next, "its axes are no permutation");
+        }
+        for (const std::uint32_t value : {tasks.tile_inputs[tasks.tile_operators[op].first_input], tasks.tile_operators[op].output}) {
+            if (elems != std::uint64_t{tasks.tile_values[value].rows} * tasks.tile_values[value].columns) {
+                check.reject("tile_rearrangements", next, "{} elements, not those of value {}", elems, value);
+            }
+        }
+        ++next;
+    }
+    check.length(tasks.tile_rearrangements.size(), next, "tile_rearrangements");
+}
+
 void check_operators(const Tasks& tasks, const Validator& check) {
     std::uint64_t next_plan = 0;
     for (std::size_t row = 0; row < tasks.tile_operators.size(); ++row) {
         const TileOperator& op = tasks.tile_operators[row];
         check.text(op.name, tasks.name_pool, "tile_operators", row);
-        check.below(op.kind, 8, "tile_operators", row);
+        check.below(op.kind, 10, "tile_operators", row);
         check.below(op.output, tasks.tile_values.size(), "tile_operators", row);
         if (tasks.tile_values[op.output].producer != row) check.reject("tile_operators", row, "its output has another producer");
         check.range(op.first_input, op.input_count, tasks.tile_inputs.size(), "tile_operators", row);
@@ -58,8 +104,10 @@ void check_operators(const Tasks& tasks, const Validator& check) {
         for (const std::uint32_t extent : {op.m, op.n, op.batch, op.heads}) {
             if (extent == 0 || extent >= elem_limit) check.reject("tile_operators", row, "an extent of {}", extent);
         }
-        const bool inner = op.kind == static_cast<std::uint32_t>(TileOperatorKind::Gemm) || op.kind == static_cast<std::uint32_t>(TileOperatorKind::Attention);
+        const auto kind = static_cast<TileOperatorKind>(op.kind);
+        const bool inner = kind == TileOperatorKind::Gemm || kind == TileOperatorKind::Attention || kind == TileOperatorKind::Product;
         if (inner && (op.k == 0 || op.k >= elem_limit)) check.reject("tile_operators", row, "an inner size of {}", op.k);
+        if (kind == TileOperatorKind::Product) check_product(tasks, op, row, check);
         for (std::uint32_t plan = op.first_plan; plan < op.first_plan + op.plan_count; ++plan) {
             check.range(tasks.tile_plans[plan].first_layout, op.input_count, tasks.plan_layouts.size(), "tile_plans", plan);
         }
@@ -92,7 +140,7 @@ void check_plans(const Tasks& tasks, const Validator& check) {
         const TilePlan& plan = tasks.tile_plans[row];
         check.text(plan.key, tasks.name_pool, "tile_plans", row);
         check.below(plan.output_layout, tasks.tile_layouts.size(), "tile_plans", row);
-        check.below(plan.distribution, 6, "tile_plans", row);
+        check.below(plan.distribution, 8, "tile_plans", row);
         check.below(plan.order, 3, "tile_plans", row);
         check.below(plan.owner_order, 3, "tile_plans", row);
         check.below(plan.local_source, 3, "tile_plans", row);
@@ -123,6 +171,7 @@ void validate_tile_tasks(const Tasks& tasks, std::string_view file) {
     check_layouts(tasks, check);
     for (std::size_t row = 0; row < tasks.plan_layouts.size(); ++row) check.below(tasks.plan_layouts[row], tasks.tile_layouts.size(), "plan_layouts", row);
     check_operators(tasks, check);
+    check_rearrangements(tasks, check);
     check_plans(tasks, check);
 }
 
@@ -163,6 +212,13 @@ void validate_tile_program(const Program& program, std::string_view file) {
         check.below(transfer.source, tile_limit, "tile_transfers", row);
         check.range(transfer.first_receiver, transfer.receiver_count, program.tile_receivers.size(), "tile_transfers", row);
         if (transfer.receiver_count == 0 || transfer.words == 0 || transfer.end < transfer.start) check.reject("tile_transfers", row, "an empty transfer");
+    }
+    for (std::size_t row = 0; row < program.tile_host.size(); ++row) {
+        const TileHostTransfer& transfer = program.tile_host[row];
+        check.below(transfer.buffer, program.tile_buffers.size(), "tile_host", row);
+        check.below(transfer.from_tiles, 2, "tile_host", row);
+        check.below(transfer.unused, 1, "tile_host", row);
+        for (const std::uint64_t amount : {transfer.tensor_bytes, transfer.tile_bytes, transfer.packets}) check.below(amount, cycle_limit, "tile_host", row);
     }
     check.length(program.receiver_addresses.size(), program.tile_receivers.size(), "receiver_addresses");
     for (std::size_t row = 0; row < program.tile_receivers.size(); ++row) check.below(program.tile_receivers[row], tile_limit, "tile_receivers", row);

@@ -260,6 +260,8 @@ std::string_view to_text(Distribution distribution) {
         case Distribution::ParallelReduction: return "parallel-reduction";
         case Distribution::Local: return "local";
         case Distribution::AttentionGrid: return "attention-grid";
+        case Distribution::BatchedProduct: return "batched-product";
+        case Distribution::View: return "view";
         case Distribution::RowExchange: return "row-exchange";
     }
     return "?";

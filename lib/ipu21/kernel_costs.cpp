@@ -62,6 +62,7 @@ std::optional<std::uint64_t> KernelCosts::analytical(const KernelKey& key) const
     if (key.kind == "pointwise") return model.pointwise(amount, 1).cycles;
     if (key.kind == "softmax") return model.softmax(amount).cycles;
     if (key.kind == "norm") return model.norm(amount).cycles;
+    if (key.kind == "rearrange") return model.rearrange(amount).cycles;
     if (key.kind == "cast") return model.cast(amount, 0).cycles;
     return std::nullopt;
 }
@@ -102,6 +103,10 @@ KernelCost KernelCosts::softmax(std::uint64_t elems) const {
 
 KernelCost KernelCosts::norm(std::uint64_t elems) const {
     return look_up(amount_key("norm", "elems", elems), elems * machine_.norm_cycles_per_elem);
+}
+
+KernelCost KernelCosts::rearrange(std::uint64_t elems) const {
+    return look_up(amount_key("rearrange", "elems", elems), elems * machine_.rearrange_cycles_per_elem);
 }
 
 KernelCost KernelCosts::cast(std::uint64_t in_bytes, std::uint64_t out_bytes) const {

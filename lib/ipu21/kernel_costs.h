@@ -52,6 +52,8 @@ public:
     [[nodiscard]] KernelCost pointwise(std::uint64_t elems, std::uint32_t elem_bytes) const;
     [[nodiscard]] KernelCost softmax(std::uint64_t elems) const;
     [[nodiscard]] KernelCost norm(std::uint64_t elems) const;
+    /// Copying a tile's part in another order.
+    [[nodiscard]] KernelCost rearrange(std::uint64_t elems) const;
     [[nodiscard]] KernelCost cast(std::uint64_t in_bytes, std::uint64_t out_bytes) const;
 
     /// The analytical model for a record's key; nothing where it knows no such kernel.

@@ -37,6 +37,8 @@ Roundings roundings_of(const TileOperator& op, const TilePlan& row, const TileLa
         case TileOperatorKind::Attention: wide = op.n + op.k + 2; break;      // both products, the exponential and the division
         case TileOperatorKind::LayerNorm: wide = op.n + 4; break;
         case TileOperatorKind::Softmax: wide = op.n + 2; break;
+        case TileOperatorKind::Product: chain = op.k; break;
+        case TileOperatorKind::Rearrange: return {0, 0};   // nothing is computed
         default: break;
     }
     return narrow ? Roundings{wide, chain} : Roundings{wide + chain, 0};

@@ -65,7 +65,9 @@ std::vector<PlannedPhase> operator_phases(const Tasks& tasks, std::uint32_t op_i
             return attention_phases(op, plan, keys, shape_of(tasks.tile_inputs[op.first_input + 1]), limit, pool_text(tasks.name_pool, op.name));
         }
         case Distribution::RowExchange: return row_phases(plan, tasks.tile_layouts[plan.output_layout], shape_of(op.output), limit);
-        case Distribution::Local: return {};
+        case Distribution::Local:
+        case Distribution::View:
+        case Distribution::BatchedProduct: return {};
         default: break;
     }
     return gemm_phases(gemm_plan(op, plan, tasks.tile_layouts[tasks.plan_layouts[plan.first_layout]], target.ipu21.amp_columns), limit);

@@ -124,6 +124,62 @@ inline GraphColumns bare_attention_graph(std::uint32_t tokens, std::uint32_t wid
     return g.graph();
 }
 
+/// LayerNorm with scale and offset.
+inline std::uint32_t layer_norm(GraphBuilder& g, const std::string& name, std::uint32_t x) {
+    const std::uint32_t width = g.dims_of(x).back();
+    const std::uint32_t result = g.node(OperatorKind::LayerNorm, name, {x, g.weight({width}), g.weight({width})}, g.dims_of(x));
+    g.real(AttributeKey::Alpha, 1e-5F);
+    return result;
+}
+
+inline std::uint32_t transpose(GraphBuilder& g, const std::string& name, std::uint32_t x, const std::vector<std::int32_t>& perm) {
+    const std::vector<std::uint32_t> dims = g.dims_of(x);
+    std::vector<std::uint32_t> result;
+    for (const std::int32_t axis : perm) result.push_back(dims[static_cast<std::size_t>(axis)]);
+    const std::uint32_t id = g.node(OperatorKind::Transpose, name, {x}, result);
+    g.ints(AttributeKey::Perm, perm);
+    return id;
+}
+
+/// A block of an MLP-Mixer: a perceptron over the rows of every column, then one over the columns.
+inline GraphColumns mixer_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t token_hidden, std::uint32_t hidden) {
+    GraphBuilder g;
+    const auto perceptron = [&](const std::string& name, std::uint32_t x, std::uint32_t units) {
+        const std::uint32_t gelu = g.unary(OperatorKind::Gelu, name + ".gelu", g.linear(name + ".up", x, units, true));
+        g.real(AttributeKey::Alpha, 0);
+        return g.linear(name + ".down", gelu, g.dims_of(x).back(), true);
+    };
+    const std::uint32_t x = g.input("x", {1, tokens, width});
+    const std::uint32_t columns = transpose(g, "columns", layer_norm(g, "norm1", x), {0, 2, 1});
+    const std::uint32_t rows = transpose(g, "rows", perceptron("tokens", columns, token_hidden), {0, 2, 1});
+    const std::uint32_t middle = g.node(OperatorKind::Add, "residual1", {x, rows}, {1, tokens, width});
+    g.output(g.node(OperatorKind::Add, "residual2", {middle, perceptron("channels", layer_norm(g, "norm2", middle), hidden)}, {1, tokens, width}));
+    return g.graph();
+}
+
+/// Attention that multiplies keys with values first: two products of activations for every head.
+inline GraphColumns efficient_attention_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t heads) {
+    GraphBuilder g;
+    const auto softmax = [&](const std::string& name, std::uint32_t x) {
+        const std::uint32_t result = g.unary(OperatorKind::Softmax, name, x);
+        g.ints(AttributeKey::Axis, {3});
+        return result;
+    };
+    const auto split = [&](const std::string& name, std::uint32_t x, const std::vector<std::int32_t>& perm) {
+        return transpose(g, name + ".heads", g.node(OperatorKind::Reshape, name + ".split", {x}, {1, tokens, heads, width / heads}), perm);
+    };
+    const std::uint32_t x = g.input("x", {1, tokens, width});
+    const std::uint32_t norm = layer_norm(g, "norm", x);
+    const std::uint32_t q = split("q", g.linear("q", norm, width, true), {0, 2, 1, 3});
+    const std::uint32_t k = split("k", g.linear("k", norm, width, true), {0, 2, 3, 1});
+    const std::uint32_t v = split("v", g.linear("v", norm, width, true), {0, 2, 1, 3});
+    const std::uint32_t context = g.node(OperatorKind::MatMul, "context", {softmax("k.softmax", k), v}, {1, heads, width / heads, width / heads});
+    const std::uint32_t mixed = g.node(OperatorKind::MatMul, "mixed", {softmax("q.softmax", q), context}, {1, heads, tokens, width / heads});
+    const std::uint32_t joined = g.node(OperatorKind::Reshape, "joined", {transpose(g, "back", mixed, {0, 2, 1, 3})}, {1, tokens, width});
+    g.output(g.node(OperatorKind::Add, "residual", {x, g.linear("out", joined, width, true)}, {1, tokens, width}));
+    return g.graph();
+}
+
 /// A pre-norm transformer block; heads of `width / heads` columns. Without `hidden` its attention half alone.
 inline GraphColumns block_graph(std::uint32_t tokens, std::uint32_t width, std::uint32_t hidden, std::uint32_t heads) {
     GraphBuilder g;

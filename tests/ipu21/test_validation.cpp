@@ -45,6 +45,8 @@ std::vector<Workload> workloads() {
     add("block 197x768 (ViT-B/16)", test::block_graph(197, 768, 3072, 12));
     add("block 384x768 (BERT base)", test::block_graph(384, 768, 3072, 12));
     add("block 1024x768 (GPT-2)", test::block_graph(1024, 768, 3072, 12));
+    add("mixer 196x768 (Mixer-B/16)", test::mixer_graph(196, 768, 384, 3072));
+    add("efficient attention 197x768", test::efficient_attention_graph(197, 768, 12));
     add("product 4096x4096x4096", test::linear_graph(4096, 4096, 4096));
     for (const std::uint32_t width : {768U, 1024U, 1152U}) add(fmt::format("attention 1024x{}", width), test::bare_attention_graph(1024, width, 16));
     return list;

@@ -82,6 +82,10 @@ public:
     Value gelu(const Value& x, const std::string& name, bool tanh_form);
     /// Scaled dot-product self-attention with its four projections.
     Value attention(const Value& x, const std::string& name, std::int64_t head_count);
+    /// Self-attention that multiplies keys with values first: two products of activations with a softmax before each.
+    Value efficient_attention(const Value& x, const std::string& name, std::int64_t head_count);
+    /// A perceptron over the rows of every column, between two transposes.
+    Value mixed_tokens(const Value& x, const std::string& name, std::int64_t hidden);
 
     [[nodiscard]] onnx::ModelProto take();
 
@@ -92,8 +96,13 @@ private:
     Value reshape(const Value& x, std::vector<std::int64_t> dims);
     std::string scalar(const std::string& name, double value);
     Value elementwise(std::string_view type, const Value& a, const std::string& b, const std::string& name);
+    Value transpose(const Value& x, std::string_view stem, const std::string& name, std::initializer_list<std::int64_t> perm);
+    Value matrix_product(const Value& a, const Value& b, std::string_view stem, const std::string& name);
+    Value softmax_rows(const Value& x, const std::string& name);
     /// [batch, rows, columns] split into heads and transposed.
     Value heads(const Value& x, std::int64_t count, const std::string& name, std::initializer_list<std::int64_t> perm);
+    /// And back.
+    Value joined_heads(const Value& x, const std::string& name);
     /// Adds an f32 initializer of integers times a factor.
     std::string floats(const std::string& name, std::span<const std::int64_t> dims, std::span<const std::int64_t> integers, double factor,
                        double offset = 0);

@@ -29,6 +29,8 @@ constexpr Network block_table[] = {
     {"bert-block", "Devlin et al. 2019, one layer of BERT base", 384, 1, bert_block},
     {"gpt2-block", "Radford et al. 2019, one layer of GPT-2 without its causal mask", 1024, 1, gpt2_block},
     {"vit-block", "Dosovitskiy et al. 2021, one layer of ViT-B/16 at 224", 197, 1, vit_block},
+    {"mixer-block", "Tolstikhin et al. 2021, one layer of Mixer-B/16 at 224", 196, 1, mixer_block},
+    {"efficient-attention", "Shen et al. 2021, efficient attention block at the sizes of ViT-B/16", 197, 1, efficient_attention},
 };
 
 }  // namespace

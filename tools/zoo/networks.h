@@ -53,5 +53,7 @@ Value siglip_attention(Builder& builder, const NetworkOptions& options);
 Value bert_block(Builder& builder, const NetworkOptions& options);
 Value gpt2_block(Builder& builder, const NetworkOptions& options);
 Value vit_block(Builder& builder, const NetworkOptions& options);
+Value mixer_block(Builder& builder, const NetworkOptions& options);
+Value efficient_attention(Builder& builder, const NetworkOptions& options);
 
 }  // namespace weft::zoo

@@ -59,13 +59,11 @@ Value Builder::gelu(const Value& x, const std::string& name, bool tanh_form) {
     return elementwise("Mul", elementwise("Mul", x, gate.name, name + ".gated"), scalar(name + ".half", 0.5), name);
 }
 
-Value Builder::heads(const Value& x, std::int64_t count, const std::string& name, std::initializer_list<std::int64_t> perm) {
-    const std::int64_t columns = x.dims[2] / count;
-    const Value split = reshape(x, {x.dims[0], x.dims[1], count, columns});
+Value Builder::transpose(const Value& x, std::string_view stem, const std::string& name, std::initializer_list<std::int64_t> perm) {
     std::vector<std::int64_t> dims;
-    for (const std::int64_t axis : perm) dims.push_back(split.dims[static_cast<std::size_t>(axis)]);
-    const Value result = fresh("heads", dims, false);
-    onnx::NodeProto& made = node("Transpose", std::span(&split.name, 1), result, name);
+    for (const std::int64_t axis : perm) dims.push_back(x.dims[static_cast<std::size_t>(axis)]);
+    const Value result = fresh(stem, dims, false);
+    onnx::NodeProto& made = node("Transpose", std::span(&x.name, 1), result, name);
     onnx::AttributeProto& attribute = *made.add_attribute();
     attribute.set_name("perm");
     attribute.set_type(onnx::AttributeProto::INTS);
@@ -73,33 +71,61 @@ Value Builder::heads(const Value& x, std::int64_t count, const std::string& name
     return result;
 }
 
-Value Builder::attention(const Value& x, const std::string& name, std::int64_t head_count) {
-    const std::int64_t width = x.dims.back();
-    if (width % head_count != 0) refuse("{} columns do not divide into {} heads", width, head_count);
-    const Value q = heads(mat_mul(x, name + ".q", width), head_count, name + ".q_heads", {0, 2, 1, 3});
-    const Value k = heads(mat_mul(x, name + ".k", width), head_count, name + ".k_heads", {0, 2, 3, 1});
-    const Value v = heads(mat_mul(x, name + ".v", width), head_count, name + ".v_heads", {0, 2, 1, 3});
-    const std::string score_inputs[] = {q.name, k.name};
-    const Value scores = fresh("scores", {q.dims[0], head_count, q.dims[2], k.dims[3]}, false);
-    node("MatMul", score_inputs, scores, name + ".scores");
-    const double columns = static_cast<double>(width / head_count);
-    const Value scaled = elementwise("Div", scores, scalar(name + ".scale", std::sqrt(columns)), name + ".scaled");
-    const Value probabilities = fresh("probabilities", scaled.dims, true);
-    onnx::NodeProto& softmax_node = node("Softmax", std::span(&scaled.name, 1), probabilities, name + ".softmax");
-    onnx::AttributeProto& axis = *softmax_node.add_attribute();
+Value Builder::matrix_product(const Value& a, const Value& b, std::string_view stem, const std::string& name) {
+    std::vector<std::int64_t> dims = a.dims;
+    dims.back() = b.dims.back();
+    const Value result = fresh(stem, std::move(dims), false);
+    const std::string inputs[] = {a.name, b.name};
+    node("MatMul", inputs, result, name);
+    return result;
+}
+
+Value Builder::softmax_rows(const Value& x, const std::string& name) {
+    const Value result = fresh("probabilities", x.dims, true);
+    onnx::NodeProto& made = node("Softmax", std::span(&x.name, 1), result, name);
+    onnx::AttributeProto& axis = *made.add_attribute();
     axis.set_name("axis");
     axis.set_type(onnx::AttributeProto::INT);
     axis.set_i(-1);
-    const std::string mix_inputs[] = {probabilities.name, v.name};
-    const Value mixed = fresh("mixed", v.dims, false);
-    node("MatMul", mix_inputs, mixed, name + ".mix");
-    const Value joined = fresh("joined", {v.dims[0], v.dims[2], v.dims[1], v.dims[3]}, false);
-    onnx::NodeProto& transpose = node("Transpose", std::span(&mixed.name, 1), joined, name + ".join");
-    onnx::AttributeProto& perm = *transpose.add_attribute();
-    perm.set_name("perm");
-    perm.set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t to : {0, 2, 1, 3}) perm.add_ints(to);
-    return mat_mul(reshape(joined, x.dims), name + ".out", width);
+    return result;
+}
+
+Value Builder::heads(const Value& x, std::int64_t count, const std::string& name, std::initializer_list<std::int64_t> perm) {
+    if (x.dims[2] % count != 0) refuse("{} columns do not divide into {} heads", x.dims[2], count);
+    return transpose(reshape(x, {x.dims[0], x.dims[1], count, x.dims[2] / count}), "heads", name, perm);
+}
+
+Value Builder::joined_heads(const Value& x, const std::string& name) {
+    const Value joined = transpose(x, "joined", name, {0, 2, 1, 3});
+    return reshape(joined, {joined.dims[0], joined.dims[1], joined.dims[2] * joined.dims[3]});
+}
+
+Value Builder::attention(const Value& x, const std::string& name, std::int64_t head_count) {
+    const std::int64_t width = x.dims.back();
+    const Value q = heads(mat_mul(x, name + ".q", width), head_count, name + ".q_heads", {0, 2, 1, 3});
+    const Value k = heads(mat_mul(x, name + ".k", width), head_count, name + ".k_heads", {0, 2, 3, 1});
+    const Value v = heads(mat_mul(x, name + ".v", width), head_count, name + ".v_heads", {0, 2, 1, 3});
+    const Value scores = matrix_product(q, k, "scores", name + ".scores");
+    const double columns = static_cast<double>(width / head_count);
+    const Value scaled = elementwise("Div", scores, scalar(name + ".scale", std::sqrt(columns)), name + ".scaled");
+    const Value mixed = matrix_product(softmax_rows(scaled, name + ".softmax"), v, "mixed", name + ".mix");
+    return mat_mul(joined_heads(mixed, name + ".join"), name + ".out", width);
+}
+
+Value Builder::efficient_attention(const Value& x, const std::string& name, std::int64_t head_count) {
+    const std::int64_t width = x.dims.back();
+    const Value q = heads(mat_mul(x, name + ".q", width), head_count, name + ".q_heads", {0, 2, 1, 3});
+    const Value k = heads(mat_mul(x, name + ".k", width), head_count, name + ".k_heads", {0, 2, 3, 1});
+    const Value v = heads(mat_mul(x, name + ".v", width), head_count, name + ".v_heads", {0, 2, 1, 3});
+    const Value context = matrix_product(softmax_rows(k, name + ".k_softmax"), v, "context", name + ".context");
+    const Value mixed = matrix_product(softmax_rows(q, name + ".q_softmax"), context, "mixed", name + ".mix");
+    return mat_mul(joined_heads(mixed, name + ".join"), name + ".out", width);
+}
+
+Value Builder::mixed_tokens(const Value& x, const std::string& name, std::int64_t hidden) {
+    const Value columns = transpose(x, "columns", name + ".columns", {0, 2, 1});
+    const Value up = gelu(mat_mul(columns, name + ".up", hidden), name + ".gelu", false);
+    return transpose(mat_mul(up, name + ".down", x.dims[1]), "rows", name + ".rows", {0, 2, 1});
 }
 
 namespace {
@@ -141,5 +167,18 @@ Value siglip_attention(Builder& builder, const NetworkOptions& options) {
 Value bert_block(Builder& builder, const NetworkOptions& options) { return block(builder, options, {768, 3072, 12, false, false}); }
 Value gpt2_block(Builder& builder, const NetworkOptions& options) { return block(builder, options, {768, 3072, 12, true, true}); }
 Value vit_block(Builder& builder, const NetworkOptions& options) { return block(builder, options, {768, 3072, 12, true, false}); }
+
+
+Value mixer_block(Builder& builder, const NetworkOptions& options) {
+    const Value x = builder.input("input", {options.batch, options.size, 768});
+    const Value middle = builder.add(x, builder.mixed_tokens(builder.layer_norm(x, "norm1"), "tokens", 384));
+    const Value up = builder.mat_mul(builder.layer_norm(middle, "norm2"), "up", 3072);
+    return builder.add(middle, builder.mat_mul(builder.gelu(up, "gelu", false), "down", 768));
+}
+
+Value efficient_attention(Builder& builder, const NetworkOptions& options) {
+    const Value x = builder.input("input", {options.batch, options.size, 768});
+    return builder.add(x, builder.efficient_attention(builder.layer_norm(x, "norm1"), "attention", 12));
+}
 
 }  // namespace weft::zoo

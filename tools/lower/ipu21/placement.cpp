@@ -99,8 +99,7 @@ TilePlacement place_tile(const Target& target, const TileRequests& requests) {
     const std::uint64_t boundary =
         std::min<std::uint64_t>(machine.placeable_end, machine.interleaved_begin + ceil_divide(top - machine.interleaved_begin, element) * element);
     result.addresses[1] = std::move(*placed);
-    const std::array<Arena, 2> standard{Arena{machine.standard_begin, machine.interleaved_begin - machine.support_bytes},
-                                        Arena{boundary, machine.placeable_end}};
+    const std::array<Arena, 2> standard{Arena{machine.standard_begin, standard_end(machine)}, Arena{boundary, machine.placeable_end}};
     placed = place_in_arenas(requests.of_class[0], standard, &result.failure);
     if (!placed) {
         result.failed = true;
@@ -173,9 +172,11 @@ private:
             return buffer;
         };
         for (const BufferAlias& alias : program_.aliases) {
+            const bool held = size_on(alias.earlier, tile) != 0 && size_on(alias.later, tile) != 0;
+            const bool view = alias.kind == BufferAlias::Kind::View && held;
             const bool alike = program_.buffers[alias.earlier].memory == program_.buffers[alias.later].memory &&
-                               size_on(alias.earlier, tile) == size_on(alias.later, tile);
-            if (!alike || !(alias.renamed || in_place)) continue;
+                               (view || size_on(alias.earlier, tile) == size_on(alias.later, tile));
+            if (!alike || (alias.kind == BufferAlias::Kind::InPlace && !in_place)) continue;
             const std::uint32_t a = find(alias.earlier);
             const std::uint32_t b = find(alias.later);
             root[std::max(a, b)] = std::min(a, b);
@@ -194,6 +195,7 @@ private:
                 groups.members[buffer.memory].push_back({row});
                 continue;
             }
+            requests[at].bytes = std::max<std::uint64_t>(requests[at].bytes, size_on(row, tile));
             requests[at].alignment = std::max<std::uint64_t>(requests[at].alignment, alignment);
             requests[at].first = std::min(requests[at].first, buffer.first_step);
             requests[at].last = std::max(requests[at].last, buffer.last_step);

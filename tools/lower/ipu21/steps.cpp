@@ -27,14 +27,17 @@ public:
             const TileOperator& row = tasks.tile_operators[op];
             for (const std::uint32_t value : tasks.tile_inputs.subspan(row.first_input, row.input_count)) last_use_[value] = op;
         }
+        for (std::uint32_t value = 0; value < last_use_.size(); ++value) kept_.push_back(tasks.tile_values[value].is_output);
     }
 
     StepProgram run() {
         check_choice(tasks_, schedule_, target_);
+        share_lives();
         for (std::uint32_t op = 0; op < tasks_.tile_operators.size(); ++op) add_operator(op);
         if (result_.steps.empty()) refuse("the program has no steps");
         if (!result_.phases.empty()) add_buffer(TileBufferKind::ExchangeRows, 0, no_id, no_id, no_id);
         end_lives();
+        result_.value_buffer = buffer_of_;
         return std::move(result_);
     }
 
@@ -129,7 +132,7 @@ private:
             if (cost.staging_cycles != 0) add_step(TileStepKind::Staging, op_id, 0, 1, cost.staging_cycles);
             if (now() == result_.buffers[copy].first_step) {   // nothing to move: a change of name
                 add_step(TileStepKind::Staging, op_id, 0, 0, 0);
-                result_.aliases.push_back({source, copy, true});
+                result_.aliases.push_back({source, copy, BufferAlias::Kind::Renamed});
             }
             touch(source);
             touch(copy);
@@ -152,7 +155,9 @@ private:
     void run_operator(std::uint32_t op_id, const TileOperator& op, const TilePlan& plan, std::span<const std::uint32_t> operand) {
         const std::uint32_t output_layout = plan.output_layout;
         const std::uint32_t output = add_buffer(TileBufferKind::Value, tasks_.tile_layouts[output_layout].memory, op.output, op_id, output_layout);
-        note_in_place(op_id, op, operand, output);
+        const bool view = static_cast<Distribution>(plan.distribution) == Distribution::View;
+        if (view) result_.aliases.push_back({operand[0], output, BufferAlias::Kind::View});
+        else note_in_place(op_id, op, operand, output);
         const BufferRun weights = add_resident(op_id, plan);
         const bool gemm = static_cast<TileOperatorKind>(op.kind) == TileOperatorKind::Gemm;
         const GemmRuns runs = gemm ? add_gemm_temporaries(op_id, op, plan) : GemmRuns{};
@@ -179,18 +184,35 @@ private:
     /// Kernels that work element by element or row by row write their result over an operand that nobody reads afterwards.
     void note_in_place(std::uint32_t op_id, const TileOperator& op, std::span<const std::uint32_t> operand, std::uint32_t output) {
         const auto kind = static_cast<TileOperatorKind>(op.kind);
-        if (kind == TileOperatorKind::Gemm || kind == TileOperatorKind::Attention) return;
+        const bool alike = kind != TileOperatorKind::Gemm && kind != TileOperatorKind::Attention && kind != TileOperatorKind::Product && kind != TileOperatorKind::Rearrange;
+        if (!alike) return;
         for (const std::uint32_t buffer : operand) {
             const TileBuffer& row = result_.buffers[buffer];
             const bool dies = static_cast<TileBufferKind>(row.kind) == TileBufferKind::Copy ? buffer_of_[row.value] != buffer || dies_at(row.value, op_id)
                                                                                            : dies_at(row.value, op_id);
             if (row.layout != result_.buffers[output].layout || !dies) continue;
-            result_.aliases.push_back({buffer, output, false});
+            result_.aliases.push_back({buffer, output, BufferAlias::Kind::InPlace});
             return;
         }
     }
 
-    [[nodiscard]] bool dies_at(std::uint32_t value, std::uint32_t op_id) const { return tasks_.tile_values[value].is_output == 0 && last_use_[value] <= op_id; }
+    [[nodiscard]] bool dies_at(std::uint32_t value, std::uint32_t op_id) const { return kept_[value] == 0 && last_use_[value] <= op_id; }
+
+    /// A value and its views are the same bytes: whoever reads one of them last, reads all.
+    void share_lives() {
+        const auto join = [&](std::uint32_t from, std::uint32_t to) {
+            last_use_[to] = std::max(last_use_[to], last_use_[from]);
+            kept_[to] = std::max(kept_[to], kept_[from]);
+        };
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> views;   // input, output
+        for (std::uint32_t op = 0; op < tasks_.tile_operators.size(); ++op) {
+            const TileOperator& row = tasks_.tile_operators[op];
+            const TilePlan& plan = tasks_.tile_plans[schedule_.plan_choice[op]];
+            if (static_cast<Distribution>(plan.distribution) == Distribution::View) views.emplace_back(tasks_.tile_inputs[row.first_input], row.output);
+        }
+        for (std::size_t i = views.size(); i-- > 0;) join(views[i].second, views[i].first);   // later views first: lives of views of views
+        for (const auto& [input, output] : views) join(input, output);
+    }
 
     /// Buffers of a GEMM's phases, and the bytes of its plan that they account for.
     struct GemmRuns {
@@ -299,6 +321,7 @@ private:
     std::vector<std::uint32_t> buffer_of_;   // per value: where it stands now
     std::vector<std::uint32_t> layout_of_;
     std::vector<std::uint32_t> last_use_;    // operator
+    std::vector<std::uint32_t> kept_;        // per value: 1 where the network returns it, or a view of it
     std::vector<std::uint32_t> copies_;      // of the present operator
     std::uint32_t replaced_value_ = no_id;   // the last value whose layout was replaced, and what it was before
     std::uint32_t replaced_layout_ = no_id;

@@ -14,11 +14,16 @@ struct BufferRun {
     [[nodiscard]] bool empty() const { return count == 0; }
 };
 
-/// Two buffers that may stand in one place, tile by tile where both take the same bytes.
+/// Two buffers that may stand in one place.
 struct BufferAlias {
+    enum class Kind : std::uint8_t {
+        InPlace,   ///< a result over an operand that dies; tile by tile where both take the same bytes
+        Renamed,   ///< a value under another layout's name, where both take the same bytes: apart, they would cost a copy that nobody counts
+        View       ///< the same bytes on every tile, whatever is read past them
+    };
     std::uint32_t earlier = 0;
     std::uint32_t later = 0;
-    bool renamed = false;   ///< the later one is the earlier one under another layout's name: apart, they would cost a copy that nobody counts
+    Kind kind = Kind::InPlace;
 };
 
 /// A program before placement: steps in order, phases without addresses, buffers without allocations.
@@ -31,6 +36,7 @@ struct StepProgram {
     std::vector<BufferRun> phase_sink;
     std::vector<TileBuffer> buffers;
     std::vector<BufferAlias> aliases;
+    std::vector<std::uint32_t> value_buffer;      ///< per value: where it stands in the end, or none
     std::vector<std::uint64_t> temporary_bytes;   ///< per buffer: of a temporary, on every tile of its plan; 0 of others
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ipu21/gemm_cost.h"
+#include "ipu21/rearrange.h"
 
 namespace weft::ipu21 {
 
@@ -74,6 +75,14 @@ struct CandidateContext {
                                                           const std::vector<TileLayout>& reachable);
 
 [[nodiscard]] std::vector<Candidate> attention_candidates(CandidateContext& context, const TileOperator& op);
+
+/// Per-matrix products of two activations.
+[[nodiscard]] std::vector<Candidate> product_candidates(CandidateContext& context, const TileOperator& op);
+
+/// Views and copies, between layouts that keep every element on its tile: those that `reachable` layouts of the input lead to, those that lead to
+/// `wanted` layouts of the output, and some that use most tiles. Failure(refused) where no tile can hold a part of both.
+[[nodiscard]] std::vector<Candidate> rearrange_candidates(CandidateContext& context, const Rearrangement& rearrangement, const std::vector<TileLayout>& reachable,
+                                                          const std::vector<TileLayout>& wanted, std::string_view name);
 
 /// Drop what another plan of the same layouts beats, of each layouts' rest keep the fastest and the leanest, and of all those the best
 /// of every objective, of every family of plans, and the fastest.

@@ -42,11 +42,65 @@ struct Melted {
     bool transcendental = false;
 };
 
+/// A tensor as the elements of another one in another order: TileAxis rows of its rearrangement.
+struct Reordered {
+    std::uint32_t root = no_id;
+    std::vector<TileAxis> axes;
+};
+
+/// Cuts axes where `inner` elements, in the order that they make, lie behind; false where that is inside of an index.
+bool split_before(std::vector<TileAxis>& axes, std::uint64_t inner) {
+    std::uint64_t unit = 1;
+    for (std::size_t i = axes.size(); i-- > 0 && unit < inner; unit *= axes[i].extent) {
+        if (inner >= unit * axes[i].extent) continue;
+        const std::uint64_t part = inner / unit;
+        if (inner % unit != 0 || axes[i].extent % part != 0) return false;
+        const TileAxis whole = axes[i];
+        axes[i] = {static_cast<std::uint32_t>(whole.extent / part), static_cast<std::uint32_t>(whole.input_stride * part)};
+        axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(i) + 1, {static_cast<std::uint32_t>(part), whole.input_stride});
+        return true;
+    }
+    return true;
+}
+
+/// Permutes the axes `dims` of a reordered tensor; false, and nothing else, where they are not its own.
+bool transpose(Reordered& reordered, std::span<const std::uint32_t> dims, std::span<const std::uint32_t> perm) {
+    std::vector<TileAxis> axes = reordered.axes;
+    std::uint64_t inner = 1;
+    for (std::size_t i = dims.size(); i-- > 1;) {
+        inner *= dims[i];
+        if (!split_before(axes, inner)) return false;
+    }
+    // Of every dimension its run of axes.
+    std::vector<std::vector<TileAxis>> runs;
+    std::size_t next = 0;
+    for (const std::uint32_t extent : dims) {
+        std::vector<TileAxis>& run = runs.emplace_back();
+        for (std::uint64_t covered = 1; covered < extent && next < axes.size(); ++next) {
+            covered *= axes[next].extent;
+            run.push_back(axes[next]);
+        }
+    }
+    reordered.axes.clear();
+    for (const std::uint32_t axis : perm) reordered.axes.insert(reordered.axes.end(), runs[axis].begin(), runs[axis].end());
+    if (reordered.axes.empty()) reordered.axes.push_back({1, 1});
+    return true;
+}
+
+/// Whether every element stands where it was.
+bool is_identity(const Reordered& reordered) {
+    std::uint64_t unit = 1;
+    for (std::size_t i = reordered.axes.size(); i-- > 0; unit *= reordered.axes[i].extent) {
+        if (reordered.axes[i].extent != 1 && reordered.axes[i].input_stride != unit) return false;
+    }
+    return true;
+}
+
 class Importer {
 public:
     Importer(const GraphIndex& index, TasksColumns& tasks)
         : index_(index), tasks_(tasks), value_of_(index.tensor_count(), no_id), melted_(index.tensor_count()),
-          kept_(index.tensor_count(), false), done_(index.node_count(), false) {}
+          reordered_(index.tensor_count()), kept_(index.tensor_count(), false), done_(index.node_count(), false) {}
 
     void run() {
         for (const std::uint32_t tensor : index_.graph().outputs) kept_[tensor] = true;
@@ -117,9 +171,11 @@ private:
     /// The value that holds `tensor`, made from its root where it only exists as a function of it. No id where that is refused.
     std::uint32_t need(std::uint32_t tensor) {
         if (value_of_[tensor] != no_id) return value_of_[tensor];
+        if (reordered_[tensor].root != no_id) return add_rearrange(tensor);
         const Melted melted = melted_[tensor];
-        if (melted.root == no_id || melted.root == tensor || value_of_[melted.root] == no_id) return no_id;
-        const std::uint32_t input = value_of_[melted.root];
+        if (melted.root == no_id || melted.root == tensor) return no_id;
+        const std::uint32_t input = need(melted.root);
+        if (input == no_id) return no_id;
         TileOperator& op = add_operator(melted.transcendental ? TileOperatorKind::Gelu : TileOperatorKind::Pointwise, index_.producer(tensor), tensor, {&input, 1});
         op.constant_elems = melted.constants;
         return value_of_[tensor];
@@ -204,9 +260,10 @@ private:
             return add_rowwise(TileOperatorKind::Softmax, node, 0);
         }
         if (kind == OperatorKind::Cast) return add_rowwise(TileOperatorKind::Cast, node, 0);
-        if (kind == OperatorKind::Reshape) return visit_view(node);
+        if (kind == OperatorKind::Reshape || kind == OperatorKind::Transpose) return visit_reorder(node);
+        if (kind == OperatorKind::MatMul) return visit_product(node);
         if (is_unary(kind) || is_binary(kind)) return visit_elementwise(node);
-        object(node, kind == OperatorKind::MatMul ? "a product of two activations outside an attention" : "no such operator");
+        object(node, "no such operator");
     }
 
     void add_rowwise(TileOperatorKind kind, std::uint32_t node, std::uint32_t constants) {
@@ -215,17 +272,86 @@ private:
         add_operator(kind, node, index_.outputs(node)[0], {&input, 1}).constant_elems = constants;
     }
 
-    /// A reshape that keeps the last axis changes nothing in a matrix.
-    void visit_view(std::uint32_t node) {
+    /// Reshape and Transpose change where elements stand. What they do together is noted, and made where somebody needs it: a run of them is
+    /// one rearrangement, and what leaves every element of the matrix in its place is none.
+    void visit_reorder(std::uint32_t node) {
         const std::uint32_t from = index_.input(node, 0);
         const std::uint32_t to = index_.outputs(node)[0];
-        const auto a = index_.dims(from);
-        const auto b = index_.dims(to);
-        if (a.empty() || b.empty() || a.back() != b.back()) return object(node, "it changes the last axis");
-        const std::uint32_t value = need(from);
-        if (value == no_id) return object(node, "its input is not there");
-        value_of_[to] = value;
+        if (index_.is_weight(from)) return object(node, "its input is a constant");
+        Reordered reordered = reordered_[from].root != no_id ? reordered_[from] : untouched(from);
+        if (index_.kind(node) == OperatorKind::Transpose && !transpose(reordered, index_.dims(from), perm_of(node))) {
+            // The axes do not lie between the elements of what was before; they do in the tensor itself.
+            if (need(from) == no_id) return object(node, "its input is not there");
+            reordered = untouched(from);
+            WEFT_CHECK(transpose(reordered, index_.dims(from), perm_of(node)));
+        }
         melted_[to] = {to, 0, false};
+        if (is_in_place(reordered, to)) {
+            value_of_[to] = need(reordered.root);
+            if (value_of_[to] == no_id) return object(node, "its input is not there");
+            return;
+        }
+        reordered_[to] = std::move(reordered);
+        if (kept_[to] && need(to) == no_id) object(node, "its input is not there");
+    }
+
+    [[nodiscard]] Reordered untouched(std::uint32_t tensor) const {
+        return {tensor, {{static_cast<std::uint32_t>(std::min(index_.elem_count(tensor), elem_limit)), 1}}};
+    }
+
+    /// Without an attribute the axes are reversed, as in ONNX.
+    [[nodiscard]] std::vector<std::uint32_t> perm_of(std::uint32_t node) const {
+        std::vector<std::uint32_t> perm;
+        for (const std::int32_t axis : index_.ints(node, AttributeKey::Perm)) perm.push_back(static_cast<std::uint32_t>(axis));
+        for (std::size_t axis = index_.dims(index_.input(node, 0)).size(); perm.empty() && axis > 0; --axis) perm.push_back(static_cast<std::uint32_t>(axis - 1));
+        return perm;
+    }
+
+    /// Whether the elements stand in the matrix of `to` as in the root's.
+    [[nodiscard]] bool is_in_place(const Reordered& reordered, std::uint32_t to) const {
+        const auto columns = [&](std::uint32_t tensor) { return index_.dims(tensor).empty() ? 1 : index_.dims(tensor).back(); };
+        return is_identity(reordered) && columns(reordered.root) == columns(to);
+    }
+
+    std::uint32_t add_rearrange(std::uint32_t tensor) {
+        const Reordered reordered = reordered_[tensor];
+        const std::uint32_t input = need(reordered.root);
+        if (input == no_id) return no_id;
+        const auto op = static_cast<std::uint32_t>(tasks_.tile_operators.size());
+        tasks_.tile_rearrangements.push_back({op, static_cast<std::uint32_t>(tasks_.tile_axes.size()), static_cast<std::uint32_t>(reordered.axes.size())});
+        tasks_.tile_axes.insert(tasks_.tile_axes.end(), reordered.axes.begin(), reordered.axes.end());
+        add_operator(TileOperatorKind::Rearrange, index_.producer(tensor), tensor, {&input, 1});
+        return value_of_[tensor];
+    }
+
+    /// Matrices multiplied one by one, or all by the same one, whose rows then are rows of one matrix.
+    void visit_product(std::uint32_t node) {
+        const std::uint32_t operands[] = {index_.input(node, 0), index_.input(node, 1)};
+        const auto a = index_.dims(operands[0]);
+        const auto b = index_.dims(operands[1]);
+        if (index_.is_weight(operands[0]) || index_.is_weight(operands[1])) {
+            return object(node, "a constant on its left side, or one of several matrices; only a single constant matrix on the right has a plan");
+        }
+        if (a.size() < 2 || b.size() < 2) return object(node, "a product with a vector; reshape it to a matrix");
+        const std::uint64_t left = index_.elem_count(operands[0]) / (std::uint64_t{a.back()} * a[a.size() - 2]);
+        const std::uint64_t right = index_.elem_count(operands[1]) / (std::uint64_t{b.back()} * b[b.size() - 2]);
+        const bool alike = left == right && leading_extents(a) == leading_extents(b);
+        if (!alike && right != 1) return object(node, "it repeats some of its matrices; expand them, or make it a product with one matrix");
+        const std::uint32_t inputs[] = {need(operands[0]), need(operands[1])};
+        if (inputs[0] == no_id || inputs[1] == no_id) return object(node, "its input is not there");
+        TileOperator& op = add_operator(TileOperatorKind::Product, node, index_.outputs(node)[0], inputs);
+        op.batch = static_cast<std::uint32_t>(right);
+        op.m = tasks_.tile_values[op.output].rows / op.batch;
+        op.k = a.back();
+    }
+
+    /// All axes but the last two, without those of one.
+    [[nodiscard]] static std::vector<std::uint32_t> leading_extents(std::span<const std::uint32_t> dims) {
+        std::vector<std::uint32_t> result;
+        for (std::size_t i = 0; i + 2 < dims.size(); ++i) {
+            if (dims[i] != 1) result.push_back(dims[i]);
+        }
+        return result;
     }
 
     void visit_elementwise(std::uint32_t node) {
@@ -262,6 +388,7 @@ private:
     TasksColumns& tasks_;
     std::vector<std::uint32_t> value_of_;    // per tensor
     std::vector<Melted> melted_;
+    std::vector<Reordered> reordered_;       // of tensors that no operator made yet
     std::vector<bool> kept_;
     std::vector<bool> done_;                 // per node: part of something larger
     std::vector<AttentionMatch> attentions_;

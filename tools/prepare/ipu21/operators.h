@@ -10,7 +10,8 @@ namespace weft::ipu21 {
 ///
 /// Linear becomes Gemm (a Linear that only column slices read becomes one Gemm per slice). Elementwise nodes that depend on
 /// one value melt into one operator, Gelu where a Gelu, Erf or Tanh is among them. softmax(scale q k' + mask) v over heads,
-/// with the transposes around it, becomes Attention. Reshape that keeps the matrix is a view. Everything else is
+/// with the transposes around it, becomes Attention. Reshape that keeps the matrix is a view; runs of other
+/// Reshape and Transpose nodes become one Rearrange where they can. MatMul of two activations becomes Product. Everything else is
 /// refused (Failure) in one complete list.
 void import_operators(const preparation::GraphIndex& index, TasksColumns& tasks);
 
