@@ -6,6 +6,7 @@
 #include "chain.h"
 #include "graphs.h"
 #include "base/random.h"
+#include "ipu21/operand.h"
 #include "machine.h"
 
 using namespace weft;
@@ -22,9 +23,9 @@ struct Block {
 
 /// Whether two buffers may stand in one place although both are alive at some step: the same value under another name, or the result of an
 /// operator over an operand that dies there.
-bool may_share(const ProgramColumns& program, const TasksColumns& tasks, const TileBuffer& a, const TileBuffer& b) {
+bool may_share(const ProgramColumns& program, const TasksColumns& tasks, const std::vector<std::uint32_t>& root, const TileBuffer& a, const TileBuffer& b) {
     if (a.memory != b.memory) return false;
-    if (a.value != no_id && a.value == b.value) return true;
+    if (a.value != no_id && b.value != no_id && root[a.value] == root[b.value]) return true;
     const TileBuffer& later = a.first_step > b.first_step || (a.first_step == b.first_step && a.kind == static_cast<std::uint32_t>(TileBufferKind::Value) &&
                                                                 tasks.tile_values[a.value].producer == a.operator_index && a.operator_index >= b.operator_index)
                                   ? a
@@ -41,9 +42,22 @@ bool may_share(const ProgramColumns& program, const TasksColumns& tasks, const T
     return true;
 }
 
+/// Per value what it is a view of, itself where it is none.
+std::vector<std::uint32_t> roots_of(const TasksColumns& tasks, const ScheduleColumns& schedule) {
+    std::vector<std::uint32_t> root(tasks.tile_values.size());
+    for (std::uint32_t value = 0; value < root.size(); ++value) root[value] = value;
+    for (std::size_t op = 0; op < tasks.tile_operators.size(); ++op) {
+        const TileOperator& row = tasks.tile_operators[op];
+        const bool view = tasks.tile_plans[schedule.plan_choice[op]].distribution == static_cast<std::uint32_t>(TileDistribution::View);
+        if (view) root[row.output] = root[tasks.tile_inputs[row.first_input]];
+    }
+    return root;
+}
+
 /// No two buffers of a tile that are alive together overlap, but for those that may stand in one place; and all lie where their class may.
 /// Returns how many share their place.
-std::uint64_t check_allocations(const ProgramColumns& program, const TasksColumns& tasks, const Target& target) {
+std::uint64_t check_allocations(const ProgramColumns& program, const TasksColumns& tasks, const ScheduleColumns& schedule, const Target& target) {
+    const std::vector<std::uint32_t> root = roots_of(tasks, schedule);
     std::map<std::uint32_t, std::vector<Block>> tiles;
     std::map<std::uint32_t, std::uint32_t> interleaved_top;
     std::uint64_t misplaced = 0;
@@ -61,7 +75,7 @@ std::uint64_t check_allocations(const ProgramColumns& program, const TasksColumn
                 right = right && a.address >= machine.interleaved_begin;
                 interleaved_top[a.tile] = std::max(interleaved_top[a.tile], a.address + a.bytes);
             } else if (a.address < machine.interleaved_begin) {
-                right = right && a.address + a.bytes <= machine.interleaved_begin - machine.support_bytes;
+                right = right && a.address + a.bytes <= ipu21::standard_end(machine);
             }
             misplaced += right ? 0 : 1;
         }
@@ -87,7 +101,8 @@ std::uint64_t check_allocations(const ProgramColumns& program, const TasksColumn
                 const TileBuffer& b = program.tile_buffers[blocks[j].buffer];
                 const bool together = a.first_step <= b.last_step && b.first_step <= a.last_step;
                 if (!together || blocks[i].begin >= blocks[j].end || blocks[j].begin >= blocks[i].end) continue;
-                const bool same = blocks[i].begin == blocks[j].begin && blocks[i].end == blocks[j].end && may_share(program, tasks, a, b);
+                const bool view = a.value != no_id && b.value != no_id && a.value != b.value && root[a.value] == root[b.value];   // may differ in what is read past it
+                const bool same = blocks[i].begin == blocks[j].begin && (view || blocks[i].end == blocks[j].end) && may_share(program, tasks, root, a, b);
                 ++(same ? shared : overlaps);
             }
         }
@@ -148,7 +163,7 @@ Feedback run_feedback(const TasksColumns& tasks, const TargetColumns& target, in
         feedback.choice = pool_text(tasks.name_pool, tasks.tile_plans[schedules[0].plan_choice[0]].key);
         if (!lowered.failure) {
             feedback.placed = true;
-            (void)check_allocations(lowered.program, tasks, view(target));
+            (void)check_allocations(lowered.program, tasks, schedules[0], view(target));
             continue;
         }
         // The constraint names a plan that this schedule uses and that no earlier constraint names.
@@ -236,14 +251,88 @@ TEST_CASE("programs of random small networks are placed without overlap; results
         const GraphColumns graph = test::mlp_graph(1, 20 + random.below(100), 64 * (1 + random.below(4)), 64 * (1 + random.below(8)));
         const test::Chain chain(graph, target);
         REQUIRE(!chain.lowered.failure);
-        shared += check_allocations(chain.lowered.program, chain.tasks, view(target));
+        shared += check_allocations(chain.lowered.program, chain.tasks, chain.schedules[0], view(target));
     }
     TargetColumns target = test::c600();
     target.core_count = 96;
     const test::Chain block(test::block_graph(64, 128, 256, 4), target);
     REQUIRE(!block.lowered.failure);
-    shared += check_allocations(block.lowered.program, block.tasks, view(target));
+    shared += check_allocations(block.lowered.program, block.tasks, block.schedules[0], view(target));
     CHECK(shared > 0);
+    // With views, and their readers' results in their place.
+    shared = 0;
+    for (const GraphColumns& graph : {test::mixer_graph(48, 128, 64, 256), test::efficient_attention_graph(64, 128, 4)}) {
+        const test::Chain chain(graph, target);
+        REQUIRE(!chain.lowered.failure);
+        shared += check_allocations(chain.lowered.program, chain.tasks, chain.schedules[0], view(target));
+    }
+    CHECK(shared > 0);
+}
+
+TEST_CASE("nothing stands where code is or fetch reads ahead of it, and without a guard something does") {
+    const auto inside = [](std::uint32_t support, std::uint32_t guard, std::uint32_t bytes) {
+        TargetColumns target = test::c600();
+        target.core_count = 64;
+        target.ipu21.standard_begin = target.ipu21.interleaved_begin - 4096;   // a region that rows and constants fill
+        target.ipu21.support_bytes = support;
+        target.ipu21.fetch_guard_bytes = guard;
+        const test::Chain chain(test::block_graph(64, 128, 256, 4), target);
+        REQUIRE(!chain.lowered.failure);
+        (void)check_allocations(chain.lowered.program, chain.tasks, chain.schedules[0], view(target));
+        return std::ranges::count_if(chain.lowered.program.allocations, [&](const TileAllocation& a) {
+            return a.address < target.ipu21.interleaved_begin && a.address + a.bytes > target.ipu21.interleaved_begin - bytes;
+        });
+    };
+    CHECK(inside(0, 2048, 2048) == 0);
+    CHECK(inside(2048, 64, 2048) == 0);
+    CHECK(inside(64, 2048, 2048) == 0);
+    CHECK(inside(0, 0, 2048) > 0);
+}
+
+TEST_CASE("what the host sends and receives: every copy to the tiles, every element back once") {
+    TargetColumns target = test::c600();
+    target.core_count = 64;
+    const test::Chain chain(test::block_graph(60, 128, 256, 4), target);
+    REQUIRE(!chain.lowered.failure);
+    const auto& transfers = chain.lowered.program.tile_host;
+    REQUIRE(transfers.size() == 2);
+    const auto layout_of = [&](const TileHostTransfer& t) { return chain.tasks.tile_layouts[chain.lowered.program.tile_buffers[t.buffer].layout]; };
+    const std::uint64_t bytes = std::uint64_t{60} * 128 * 2;
+    CHECK(transfers[0].from_tiles == 0);
+    CHECK(transfers[0].tensor_bytes == bytes);
+    CHECK(transfers[0].tile_bytes == bytes * layout_of(transfers[0]).replicas);
+    CHECK(transfers[1].from_tiles == 1);
+    CHECK(transfers[1].tensor_bytes == bytes);
+    CHECK(transfers[1].tile_bytes == bytes);
+    // Parts of at most 1,024 and 256 bytes a packet.
+    CHECK(transfers[0].packets >= transfers[0].tile_bytes / 1024);
+    CHECK(transfers[1].packets >= transfers[1].tile_bytes / 256);
+    CHECK(transfers[1].packets <= transfers[1].tile_bytes / 256 + layout_tiles(layout_of(transfers[1])));
+    CHECK(transfers[0].rendezvous == 1);
+    CHECK(ipu21::table(view(chain.lowered.program), view(target), view(chain.timing)).find(fmt::format("to the host: {} bytes", bytes)) != std::string::npos);
+    const auto refused = [&](auto&& change) {
+        ProgramColumns changed = chain.lowered.program;
+        change(changed.tile_host[0]);
+        try {
+            validate(view(changed), "program");
+        } catch (const Failure& failure) {
+            return failure.status() == ExitStatus::bad_input;
+        }
+        return false;
+    };
+    CHECK(refused([](TileHostTransfer& t) { t.buffer = 1U << 20U; }));
+    CHECK(refused([](TileHostTransfer& t) { t.from_tiles = 2; }));
+    CHECK(refused([](TileHostTransfer& t) { t.unused = 1; }));
+    CHECK(refused([](TileHostTransfer& t) { t.tile_bytes = ~std::uint64_t{0}; }));
+    // A chip whose host exchange nobody described.
+    for (std::uint32_t* field : {&target.ipu21.host_page_bytes, &target.ipu21.host_short_packet_bytes, &target.ipu21.host_long_packet_bytes,
+                                 &target.ipu21.host_read_packet_bytes, &target.ipu21.host_window_bytes}) {
+        *field = 0;
+    }
+    validate(view(target), "target");
+    CHECK(lower(view(chain.tasks), view(chain.schedules[0]), view(target)).program.tile_host.empty());
+    target.ipu21.host_page_bytes = 4096;
+    CHECK_THROWS_AS(validate(view(target), "target"), Failure);
 }
 
 TEST_CASE("an element-wise result stands in its operand's place, and only where nobody needs the operand") {
@@ -265,7 +354,7 @@ TEST_CASE("an element-wise result stands in its operand's place, and only where 
                           {"gelu", fmt::format("local [{}] to interleaved", to_text(all.tile_layouts[all.tile_plans[product.first_plan].output_layout]))}};
         const test::Chain chain(g.graph(), target, options);
         REQUIRE(!chain.lowered.failure);
-        (void)check_allocations(chain.lowered.program, chain.tasks, view(target));
+        (void)check_allocations(chain.lowered.program, chain.tasks, chain.schedules[0], view(target));
         std::map<std::uint32_t, std::uint32_t> of_value;   // address on tile 0
         for (const TileBuffer& buffer : chain.lowered.program.tile_buffers) {
             if (static_cast<TileBufferKind>(buffer.kind) == TileBufferKind::Value) of_value[buffer.value] = chain.lowered.program.allocations[buffer.first_allocation].address;

@@ -65,5 +65,10 @@ TEST_CASE("missing, unknown and impossible keys") {
     CHECK(resolve_changed("\"amp_alignment_bytes\": 32", "\"amp_alignment_bytes\": 24").first == ExitStatus::bad_input);
     CHECK(resolve_changed("\"amp_alignment_bytes\": 32", "\"amp_alignment_bytes\": 24").second.find("/operands/amp_alignment_bytes") != std::string::npos);
     CHECK(resolve_changed("\"stream_tail_f16_bytes\": 16,", "").first == ExitStatus::bad_input);
+    CHECK(resolve_changed("\"window_bytes\": 16384", "\"window_bytes\": 0").second.find("/host/window_bytes") != std::string::npos);
+    CHECK(resolve_changed("\"long_packet_bytes\": 1024", "\"long_packet_bytes\": 32").first == ExitStatus::bad_input);
+    CHECK(resolve_changed("\"fetch_guard_bytes\": 64", "\"fetch_guard_bytes\": 400000").first == ExitStatus::bad_input);
+    CHECK(resolve_changed("\"flops_f8\": 256", "\"flops_f8\": -1").first == ExitStatus::bad_input);
+    CHECK(resolve_changed("\"host\"", "\"guest\"").second.find("/host") != std::string::npos);
     CHECK(resolve_changed("\"row_cycles\": 2", "\"row_cycles\": -1").first == ExitStatus::bad_input);
 }

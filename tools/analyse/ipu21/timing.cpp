@@ -119,6 +119,27 @@ void set_summary(const Target& target, TimingColumns& timing) {
     timing.local_bound_ns = slowest.local_ns;
 }
 
+/// One line per direction; nothing in programs that do not tell.
+std::string host_lines(const Program& program) {
+    std::string text;
+    for (const bool from_tiles : {false, true}) {
+        TileHostTransfer sum{};
+        std::uint64_t tensors = 0;
+        for (const TileHostTransfer& transfer : program.tile_host) {
+            if ((transfer.from_tiles != 0) != from_tiles) continue;
+            ++tensors;
+            sum.tensor_bytes += transfer.tensor_bytes;
+            sum.tile_bytes += transfer.tile_bytes;
+            sum.packets += transfer.packets;
+            sum.rendezvous += transfer.rendezvous;
+        }
+        if (tensors == 0) continue;
+        text += fmt::format("{} host: {} bytes on the tiles, {} of {} tensors, in {} packets and {} rendezvous; not timed\n", from_tiles ? "to the" : "from the",
+                            sum.tile_bytes, sum.tensor_bytes, tensors, sum.packets, sum.rendezvous);
+    }
+    return text;
+}
+
 }  // namespace
 
 TimingColumns analyse(const Program& program, const Target& target, Hash128 program_hash) {
@@ -166,7 +187,7 @@ std::string table(const Program& program, const Target& target, const Timing& ti
     text += fmt::format("exchange {} cycles scheduled, {} with the boundary of {} phases; latency {} cycles, {:.3f} ms\n", sum.exchange_cycles,
                         sum.exchange_cycles + std::uint64_t{sum.phases} * target.ipu21.measured_boundary_cycles, sum.phases, timing.latency_cycles,
                         static_cast<double>(timing.latency_cycles) * 1e3 / static_cast<double>(target.ipu21.clock_hz));
-    return text;
+    return text + host_lines(program);
 }
 
 std::string phase_table(const Program& program, const Timing& timing) {

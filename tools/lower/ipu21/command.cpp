@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "artifact/constraint.h"
+#include "lower/ipu21/host.h"
 
 namespace weft::ipu21 {
 namespace {
@@ -54,6 +55,8 @@ void LowerCommand::run(Tool& tool, const Tasks& tasks, const Schedule& schedule,
     tool.report()["phases"] = program.tile_phases.size();
     tool.report()["transfers"] = program.tile_transfers.size();
     tool.report()["scheduled_exchange_cycles"] = scheduled;
+    tool.report()["host_bytes_to_tiles"] = host_bytes(program.tile_host, false);
+    tool.report()["host_bytes_from_tiles"] = host_bytes(program.tile_host, true);
     tool.report()["allocations"] = program.allocations.size();
     PlacedBytes placed;
     for (const PlacedBytes& step : placed_bytes(view(program), target.core_count)) {

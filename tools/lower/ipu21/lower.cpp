@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/ipu21/host.h"
 #include "lower/ipu21/placement.h"
 #include "lower/ipu21/steps.h"
 
@@ -173,6 +174,7 @@ LoweredProgram lower(const Tasks& tasks, const Schedule& schedule, const Target&
         program.tile_steps[steps.phase_step[i]].cycles = finalised.cycles;
         append_phase(planned, finalised, steps.phase_step[i], program);
     }
+    program.tile_host = host_transfers(tasks, target, steps);
     program.tile_buffers = std::move(steps.buffers);
     for (const TileAllocation& allocation : program.allocations) {
         std::uint32_t& used = program.core_local_elems[allocation.tile];

@@ -158,10 +158,11 @@ TargetColumns resolve(const nlohmann::json& json, const std::filesystem::path& f
 
 std::string describe(const Target& target) {
     const Ipu21& machine = target.ipu21;
-    return fmt::format("{}: {} tiles in {} rows at {} MHz, {} KiB each ({} standard, {} interleaved bytes for placement), {} exchange", target.name,
+    const std::string host = machine.host_window_bytes == 0 ? "" : fmt::format("; host window {} KiB a tile", machine.host_window_bytes / 1024);
+    return fmt::format("{}: {} tiles in {} rows at {} MHz, {} KiB each ({} standard, {} interleaved bytes for placement), {} exchange{}", target.name,
                        target.core_count, machine.tile_rows, machine.clock_hz / 1'000'000, (machine.memory_end - machine.memory_begin) / 1024,
                        machine.interleaved_begin - machine.standard_begin, machine.placeable_end - machine.interleaved_begin,
-                       machine.discipline == ExchangeDiscipline::Exclusive ? "exclusive" : "full-duplex");
+                       machine.discipline == ExchangeDiscipline::Exclusive ? "exclusive" : "full-duplex", host);
 }
 
 }  // namespace weft::ipu21
