@@ -17,6 +17,11 @@ void validate<Kernels>(const Kernels& kernels, std::string_view file) {
         for (const std::uint32_t text : {kernels.origins[row].tool, kernels.origins[row].date}) check.text(text, kernels.name_pool, "origins", row);
         if (kernels.origins[row].merged == 0) check.reject("origins", row, "no invocations");
     }
+    if (!kernels.extras.empty() && kernels.extras.size() != kernels.records.size()) check.reject("extras", 0, "not one per record");
+    for (std::size_t row = 0; row < kernels.extras.size(); ++row) {
+        const KernelExtra& extra = kernels.extras[row];
+        for (const std::uint32_t text : {extra.table_fields, extra.fields, extra.key_fields}) check.text(text, kernels.name_pool, "extras", row);
+    }
     // Products of two values in an interpolation stay within 127 bits, sums of thousands within 63.
     constexpr std::uint64_t value_limit = std::uint64_t{1} << 48U;
     for (std::size_t row = 0; row < kernels.records.size(); ++row) {

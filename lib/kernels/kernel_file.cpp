@@ -31,6 +31,11 @@ std::vector<KernelRecord> records_of(const Kernels& kernels) {
             record.date = text(kernels.origins[i].date);
             record.merged = kernels.origins[i].merged;
         }
+        if (!kernels.extras.empty()) {
+            record.table_fields = text(kernels.extras[i].table_fields);
+            record.fields = text(kernels.extras[i].fields);
+            record.key_fields = text(kernels.extras[i].key_fields);
+        }
         records.push_back(std::move(record));
     }
     return records;
@@ -48,6 +53,7 @@ KernelsColumns kernels_of(std::vector<KernelRecord> records, KernelUnit unit, st
         return offsets.emplace(t, pool_append(kernels.name_pool, t)).first->second;
     };
     const bool origins = std::ranges::any_of(records, [](const KernelRecord& r) { return !r.tool.empty() || !r.date.empty() || r.merged != 1; });
+    const bool extras = std::ranges::any_of(records, [](const KernelRecord& r) { return !r.table_fields.empty() || !r.fields.empty() || !r.key_fields.empty(); });
     for (const KernelRecord& record : records) {
         KernelRow row{};
         row.samples = record.samples;
@@ -67,6 +73,7 @@ KernelsColumns kernels_of(std::vector<KernelRecord> records, KernelUnit unit, st
         row.status = static_cast<std::uint32_t>(record.status);
         kernels.records.push_back(row);
         if (origins) kernels.origins.push_back({text(record.tool), text(record.date), record.merged});
+        if (extras) kernels.extras.push_back({text(record.table_fields), text(record.fields), text(record.key_fields)});
     }
     return kernels;
 }
@@ -96,6 +103,10 @@ std::vector<KernelRecord> merge_records(std::vector<KernelRecord> records, std::
         into.samples = samples;
         if (into.profile != next.profile) into.profile.clear();
         if (into.tool != next.tool) into.tool.clear();
+        // What is said of one of them only is not said of both.
+        if (into.table_fields != next.table_fields) into.table_fields.clear();
+        if (into.fields != next.fields) into.fields.clear();
+        if (into.key_fields != next.key_fields) into.key_fields.clear();
         into.date = std::max(into.date, next.date);
         into.merged = std::max(into.merged, next.merged);
         into.status = std::max(into.status, next.status);

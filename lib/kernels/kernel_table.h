@@ -39,6 +39,10 @@ struct KernelRecord {
     std::string date;                  ///< of the measurement; may be empty
     std::uint64_t merged = 1;          ///< invocations that one recorded time covered; the times here are of one
     RecordStatus status = RecordStatus::fresh;
+    // What else its table says: JSON objects as text, empty where nothing.
+    std::string table_fields;          ///< of the whole table
+    std::string fields;                ///< of the measurement
+    std::string key_fields;            ///< of its key
     bool operator==(const KernelRecord&) const = default;
 };
 

@@ -67,6 +67,60 @@ TEST_CASE("errors against the model; export and import are inverse") {
     CHECK(again.records == records);
 }
 
+TEST_CASE("what a table says beside what is read is kept, in the artifact too, and written out again at its place") {
+    nlohmann::json table = nlohmann::json::parse(profile);
+    table["driver"] = {{"version", "3.1"}, {"flags", {1, 2.5, nullptr}}};
+    table["measurements"][0]["stalls"] = {{"load", 12}, {"note", "a, \"b\""}};
+    table["measurements"][0]["key"]["variant"] = true;
+    const auto roundtrip = [](const nlohmann::json& json) {
+        const Measurements m = import_measurements(json, "p.json");
+        const KernelsColumns columns = kernels_of(m.records, KernelUnit::Cycles, m.clock_hz);
+        validate(view(columns), "p.kernels");
+        const auto bytes = serialize(view(columns));
+        const Kernels back = read_artifact<Kernels>(std::as_bytes(std::span(bytes.data(), bytes.size())), "p.kernels");
+        return nlohmann::json::parse(export_measurements(records_of(back), back.clock_hz).dump());
+    };
+    const nlohmann::json once = roundtrip(table);
+    CHECK(once["driver"] == table["driver"]);
+    CHECK(once["host"] == table["host"]);
+    const auto gemm = std::ranges::find_if(once["measurements"], [](const auto& m) { return m["key"]["kernel"] == "gemm"; });
+    REQUIRE(gemm != once["measurements"].end());
+    CHECK((*gemm)["stalls"] == table["measurements"][0]["stalls"]);
+    CHECK((*gemm)["key"]["variant"] == true);
+    CHECK(roundtrip(once) == once);
+    // Tables that say different things, in one export: each measurement says it for itself.
+    std::vector<KernelRecord> records = import_measurements(table, "p.json").records;
+    records[1].table_fields = R"({"driver":"other","host":"lab"})";
+    const nlohmann::ordered_json both = export_measurements(records, 0);
+    CHECK(!both.contains("driver"));
+    CHECK(both["host"] == "lab");
+    CHECK(both["measurements"][0]["driver"]["version"] == "3.1");
+    CHECK(both["measurements"][1]["driver"] == "other");
+    // Of two records that merge only what both say.
+    KernelRecord other = records[0];
+    other.fields = "{}";
+    const auto merged = merge_records({records[0], other}, "p.json");
+    CHECK(merged[0].fields.empty());
+    CHECK(merged[0].key_fields == records[0].key_fields);
+}
+
+TEST_CASE("fields nested without end, and kept texts that are no objects, are refused") {
+    nlohmann::json deep = 1;
+    for (int i = 0; i < 70; ++i) deep = nlohmann::json::array({deep});
+    nlohmann::json table = nlohmann::json::parse(profile);
+    table["deep"] = deep;
+    CHECK_THROWS_AS((void)import_measurements(table, "p.json"), Failure);
+    table.erase("deep");
+    table["measurements"][0]["samples"] = deep;
+    CHECK_THROWS_AS((void)import_measurements(table, "p.json"), Failure);
+    table["measurements"][0]["samples"] = 1;
+    std::vector<KernelRecord> records = import_measurements(table, "p.json").records;
+    records[0].fields = "[1";
+    CHECK_THROWS_AS((void)export_measurements(records, 0), Failure);
+    records[0].fields = "3";
+    CHECK_THROWS_AS((void)export_measurements(records, 0), Failure);
+}
+
 TEST_CASE("bad tables are refused by place") {
     CHECK(status_of(profile, "\"schemaVersion\": 1", "\"schemaVersion\": 2") == ExitStatus::bad_input);
     CHECK(status_of(profile, "\"samples\": 17", "\"samples\": 0") == ExitStatus::bad_input);

@@ -18,6 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         validate(view(columns), "fuzz");
         const Measurements again = import_measurements(nlohmann::json::parse(export_measurements(merged, table.clock_hz).dump()), "fuzz");
         WEFT_CHECK(again.records.size() == merged.size());
+        for (std::size_t i = 0; i < merged.size() && merged.size() == table.records.size(); ++i) {
+            WEFT_CHECK(again.records[i].table_fields == merged[i].table_fields);
+            WEFT_CHECK(again.records[i].fields == merged[i].fields);
+            WEFT_CHECK(again.records[i].key_fields == merged[i].key_fields);
+        }
     } catch (const Failure& failure) {
         if (failure.status() != ExitStatus::bad_input && failure.status() != ExitStatus::system) throw;
     }

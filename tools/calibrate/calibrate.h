@@ -14,7 +14,7 @@ namespace weft {
 struct Measurements {
     std::vector<KernelRecord> records;
     std::uint64_t clock_hz = 0;                ///< 0: nanoseconds
-    std::vector<std::string> unknown_fields;   ///< JSON paths that mean nothing here
+    std::vector<std::string> unknown_fields;   ///< JSON paths that mean nothing here; the records keep what stands there
 };
 
 /// The exporter's JSON: {"schemaVersion": 1, "target", "buildId", "clockHz", "measurements": [{"key": {"kernel", "dimensions": {...}},
@@ -23,7 +23,8 @@ struct Measurements {
 /// divided by their count. Exchange and synchronisation samples are left out. Throws Failure(bad_input) naming file and place.
 [[nodiscard]] Measurements import_measurements(const nlohmann::json& json, const std::string& file);
 
-/// The same schema back, one measurement per record, sorted.
+/// The same schema back, one measurement per record, sorted, with the fields that meant nothing here: those of a table at its root where all
+/// records agree, else in each measurement.
 [[nodiscard]] nlohmann::ordered_json export_measurements(const std::vector<KernelRecord>& records, std::uint64_t clock_hz);
 
 /// Sets error_ppm = (analytical - measured) / measured of every record that the target's model knows. Returns how many.

@@ -45,7 +45,7 @@ Measurements read(Tool& tool, const std::string& path) {
     } catch (const nlohmann::json::exception& error) {
         bad_input("{}: neither a .kernels artifact nor JSON: {}", path, error.what());
     }
-    for (const std::string& field : result.unknown_fields) tool.warn(fmt::format("{}: {}: unknown field, ignored", path, field));
+    for (const std::string& field : result.unknown_fields) tool.warn(fmt::format("{}: {}: unknown field, kept as it is", path, field));
     return result;
 }
 
