@@ -229,7 +229,7 @@ public:
         : tasks_(tasks), target_(target), problem_(problem), row_of_(row_of), conversions_(conversions), exchanges_(exchanges) {}
 
     std::vector<GraphPlan> run(const PlanningOptions& options, PlannerCounts& found) {
-        constexpr std::size_t refined_plans = 16;   // more at a time need fewer rounds
+        constexpr std::size_t refined_plans = 128;   // more at a time need fewer rounds
         PlannerOptions wide = options.planner;
         if (wide.width == 0) wide.width = automatic_width(tasks_.tile_operators.size());
         wide.finalists = std::max(wide.finalists, options.refinements == 0 ? 0 : refined_plans);
@@ -241,13 +241,9 @@ public:
                 all_ = std::move(plans);
                 break;
             }
-            bool fresh = false;
-            for (GraphPlan& plan : plans) {
-                fresh = schedule(plan) || fresh;
-                keep(std::move(plan));
-            }
-            if (round == options.refinements || !fresh) break;
+            if (!take(std::move(plans)) || round == options.refinements) break;
         }
+        if (options.refinements != 0) recombine(wide, options.refinements);
         for (GraphPlan& plan : all_) plan.objectives.cycles = cycles_of(plan);
         std::ranges::stable_sort(all_, {}, [](const GraphPlan& plan) { return plan.objectives; });
         if (all_.size() > options.planner.finalists) all_.resize(options.planner.finalists);
@@ -255,6 +251,53 @@ public:
     }
 
 private:
+    /// Searches among the plans that some choice has, which are few: so many states of them fit that the cap loses little, and what they exchange
+    /// is soon all scheduled.
+    void recombine(PlannerOptions wide, std::uint32_t rounds) {
+        constexpr std::size_t recombined_states = 1024;
+        wide.width = std::max(wide.width, recombined_states);
+        bool fresh = true;
+        for (std::uint32_t round = 0; fresh && round < rounds; ++round) {
+            std::vector<std::uint32_t> original;
+            const PlanProblem problem = found_problem(original);
+            std::vector<GraphPlan> plans = plan_graph(problem, [&](const PlanObjectives& o) { return fits_tile(target_, o); }, wide);
+            for (GraphPlan& plan : plans) {
+                for (std::uint32_t& row : plan.plan) row = original[row];
+            }
+            fresh = take(std::move(plans));
+        }
+    }
+
+    /// The problem with the plans that some choice has; `original` gets their rows in the whole one.
+    [[nodiscard]] PlanProblem found_problem(std::vector<std::uint32_t>& original) const {
+        std::vector<std::uint8_t> found(problem_.plans.size(), 0);
+        for (const GraphPlan& plan : all_) {
+            for (const std::uint32_t row : plan.plan) found[row] = 1;
+        }
+        PlanProblem problem = problem_;
+        problem.plans.clear();
+        for (std::uint32_t op = 0; op < problem_.operator_count(); ++op) {
+            problem.first_plan[op] = static_cast<std::uint32_t>(problem.plans.size());
+            for (std::uint32_t row = problem_.first_plan[op]; row < problem_.first_plan[op + 1]; ++row) {
+                if (found[row] == 0) continue;
+                problem.plans.push_back(problem_.plans[row]);
+                original.push_back(row);
+            }
+        }
+        problem.first_plan.back() = static_cast<std::uint32_t>(problem.plans.size());
+        return problem;
+    }
+
+    /// Schedules what choices exchange and keeps them; whether any of it was new.
+    bool take(std::vector<GraphPlan> plans) {
+        bool fresh = false;
+        for (GraphPlan& plan : plans) {
+            fresh = schedule(plan) || fresh;
+            keep(std::move(plan));
+        }
+        return fresh;
+    }
+
     /// Schedules what a choice exchanges; whether any of it was new.
     bool schedule(const GraphPlan& plan) {
         bool fresh = false;

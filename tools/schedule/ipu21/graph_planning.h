@@ -26,7 +26,7 @@ struct PlanningOptions {
     std::uint32_t tie_percent = 100;
     /// How often planning starts again with the finalists' conversions scheduled instead of estimated; it ends before where nothing
     /// new turns up. 0: estimates only.
-    std::uint32_t refinements = 4;
+    std::uint32_t refinements = 8;
 };
 
 /// States kept after each operator where none are asked for: 2,048 for up to four operators (an MLP with a batch of one loses 10 % with 512), else
