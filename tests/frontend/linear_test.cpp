@@ -25,7 +25,7 @@ std::vector<float> product(const std::vector<float>& a, bool transpose_a, const 
 
 }  // namespace
 
-TEST_CASE("Gemm equals its definition for either constant side, every transposition, alpha, beta, and every shape of C") {
+TEST_CASE("Gemm equals its definition for either constant side and for none, every transposition, alpha, beta, and every shape of C") {
     Random random(21);
     for (int trial = 0; trial < 300; ++trial) {
         CAPTURE(trial);
@@ -34,7 +34,9 @@ TEST_CASE("Gemm equals its definition for either constant side, every transposit
         const std::int64_t n = random.between(1, 6);
         const bool transpose_a = random.between(0, 1) == 1;
         const bool transpose_b = random.between(0, 1) == 1;
-        const bool constant_b = random.between(0, 2) != 0;
+        const std::int64_t side = random.between(0, 3);
+        const bool constant_a = side == 0;
+        const bool constant_b = side == 1 || side == 2;
         const auto alpha = static_cast<float>(random.between(1, 3));
         const auto beta = static_cast<float>(random.between(0, 2));
         const Shape a_shape = transpose_a ? Shape{k, m} : Shape{m, k};
@@ -52,6 +54,8 @@ TEST_CASE("Gemm equals its definition for either constant side, every transposit
         std::vector<HostTensor> inputs;
         if (constant_b)
             model.input("a", a_shape), model.weight("b", b_shape, b), inputs.push_back(tensor(a_shape, a));
+        else if (!constant_a)
+            model.input("a", a_shape), model.input("b", b_shape), inputs.push_back(tensor(a_shape, a)), inputs.push_back(tensor(b_shape, b));
         else
             model.weight("a", a_shape, a), model.input("b", b_shape), inputs.push_back(tensor(b_shape, b));
         if (with_c && constant_c) model.weight("c", c_shape, c);
@@ -158,11 +162,11 @@ TEST_CASE("MatMul with a constant side, for ranks one to four on either side") {
     }
 }
 
-TEST_CASE("Gemm of two computed sides is unsupported") {
+TEST_CASE("Gemm of two computed sides that do not fit is a bad model") {
     ModelBuilder model;
     model.input("a", {2, 3});
-    model.input("b", {3, 2});
-    model.node("Gemm", {"a", "b"}, {"y"}, "product");
+    model.input("b", {2, 3});
+    set_int(model.node("Gemm", {"a", "b"}, {"y"}, "product"), "transA", 0);
     model.output("y");
-    CHECK(contains(model.failure(ExitStatus::refused), "'product' (Gemm): both sides are computed"));
+    CHECK(contains(model.failure(ExitStatus::bad_input), "'product' (Gemm): the inner sizes of"));
 }

@@ -1,4 +1,4 @@
-// Gemm and MatMul with one constant side.
+// Gemm, and MatMul with one constant side.
 #include <algorithm>
 #include <numeric>
 
@@ -38,8 +38,6 @@ bool is_computed(const NodeContext& context, std::size_t index) { return !contex
 void require_operands(const NodeContext& context) {
     context.require_floating(0);
     context.require_floating(1);
-    if (is_computed(context, 0) && is_computed(context, 1))
-        unsupported("both sides are computed by the network; one must be constant");
     if (!is_computed(context, 0) && !is_computed(context, 1)) unsupported("both sides are constant");
 }
 
@@ -151,7 +149,16 @@ void convert_gemm(NodeContext& context) {
     const bool has_c = context.has_input(2) && beta != 0;
     if (has_c) context.require_floating(2);
     ValueId product;
-    if (is_computed(context, 0)) {
+    if (is_computed(context, 0) && is_computed(context, 1)) {
+        const ValueId a = transpose_a ? builder.transpose(context.value(0), {1, 0}) : context.value(0);
+        const ValueId b = transpose_b ? builder.transpose(context.value(1), {1, 0}) : context.value(1);
+        const Shape left = builder.shape(a);
+        const Shape right = builder.shape(b);
+        if (left[1] != right[0]) bad_input("the inner sizes of {} and {} differ", shape_text(left), shape_text(right));
+        product = builder.step(OperatorKind::MatMul, {a, b}, {left[0], right[1]});
+        if (alpha != 1) product = builder.binary_scalar(OperatorKind::Mul, product, alpha);
+        if (has_c) product = add_scaled(context, product, beta);
+    } else if (is_computed(context, 0)) {
         const ValueId x = transpose_a ? builder.transpose(context.value(0), {1, 0}) : context.value(0);
         const ValueId weight = builder.permuted_weight(context.value(1), transpose_b ? Shape{1, 0} : Shape{0, 1});
         scale_weight(builder, weight, alpha);
