@@ -50,22 +50,26 @@ std::vector<std::vector<LayerOption>> all_options(const Draft& draft, const Chip
     return layers;
 }
 
-/// One way to share out the chip: its crossbars, and how large families may be.
-struct Policy {
-    std::uint32_t crossbar_percent = 0;
-    std::uint32_t family_crossbars = 0;
-};
-
-std::vector<Policy> policies(const PrepareOptions& options, const ChipFacts& chip) {
-    std::vector<std::uint32_t> sizes{std::max(1U, chip.crossbars_per_core * 95 / 100), std::max(1U, chip.crossbars_per_core * 80 / 100)};
-    if (options.family_crossbars != 0) sizes.assign(1, std::min(options.family_crossbars, chip.crossbars_per_core));
-    std::vector<std::uint32_t> shares{90, 80, 70, 60, 50};
-    if (options.crossbar_percent != 0) shares.assign(1, options.crossbar_percent);
-    std::vector<Policy> list;
-    for (const std::uint32_t size : sizes) {
-        for (const std::uint32_t share : shares) list.push_back({share, size});
+std::vector<std::uint32_t> family_sizes(const PrepareOptions& options, const ChipFacts& chip, bool fine) {
+    if (options.family_crossbars != 0) return {std::min(options.family_crossbars, chip.crossbars_per_core)};
+    std::vector<std::uint32_t> sizes;
+    for (const std::uint32_t percent : {95, 80, 55, 38}) {
+        if (percent < 80 && !fine) break;
+        sizes.push_back(std::max(1U, chip.crossbars_per_core * percent / 100));
     }
-    return list;
+    return sizes;
+}
+
+std::vector<std::uint32_t> crossbar_shares(const PrepareOptions& options) {
+    if (options.crossbar_percent != 0) return {options.crossbar_percent};
+    return {90, 80, 70, 60, 50};
+}
+
+/// True where the weights alone, without any copies, need more than half of the chip: then small families find room where large ones do not.
+bool fill_the_chip(const std::vector<std::vector<LayerOption>>& layers, const ChipFacts& chip) {
+    std::uint64_t fewest = 0;
+    for (const auto& options : layers) fewest += options.back().crossbars;
+    return 2 * fewest > std::uint64_t{chip.core_count} * chip.crossbars_per_core;
 }
 
 /// The families of a layer cost the same whenever it is mapped the same way.
@@ -241,30 +245,59 @@ void improve(ChosenOptions& best, const Pack& pack) {
 
 /// Several ways to share out the chip, distinct, those that pack best first.
 std::vector<ChosenOptions> compare_policies(const Draft& draft, ChipFacts chip, const Target& target, const PrepareOptions& options) {
-    const std::vector<Policy> list = policies(options, chip);
     TrialPacker packer(draft, chip, target, options);
+    const std::vector<std::uint32_t> shares = crossbar_shares(options);
+    const bool single = options.family_crossbars != 0 && shares.size() == 1;
     std::vector<ChosenOptions> found;
     ChosenOptions trial;
-    const auto compare = [&](const Policy& policy) {
-        if (trial.family_crossbars != policy.family_crossbars) {
-            trial.family_crossbars = chip.family_crossbars = policy.family_crossbars;
-            trial.layers = all_options(draft, chip, options.widest_window);
-            packer.forget_costs();
-        }
-        trial.chosen = choose_options(trial.layers, {chip.core_count, chip.crossbars_per_core, policy.crossbar_percent, other_work_ns(draft, chip)});
+    const auto map_for = [&](std::uint32_t size) {
+        trial.family_crossbars = chip.family_crossbars = size;
+        trial.layers = all_options(draft, chip, options.widest_window);
+        packer.forget_costs();
+    };
+    const auto compare = [&](std::uint32_t share) {
+        trial.chosen = choose_options(trial.layers, {chip.core_count, chip.crossbars_per_core, share, other_work_ns(draft, chip)});
         const bool known = std::any_of(found.begin(), found.end(), [&](const ChosenOptions& other) {
             return other.family_crossbars == trial.family_crossbars && other.chosen == trial.chosen;
         });
         if (known) return;
-        trial.score_ns = list.size() == 1 ? 0 : packer.score(trial, Score::estimated);
+        trial.score_ns = single ? 0 : packer.score(trial, Score::estimated);
         found.push_back(trial);
     };
-    for (const Policy& policy : list) compare(policy);
+    map_for(family_sizes(options, chip, false).front());
+    const bool fine = fill_the_chip(trial.layers, chip);
+    for (const std::uint32_t size : family_sizes(options, chip, fine)) {
+        if (size != trial.family_crossbars) map_for(size);
+        for (const std::uint32_t share : shares) compare(share);
+    }
     const auto packs_better = [](const ChosenOptions& a, const ChosenOptions& b) { return a.score_ns < b.score_ns; };
     // Weights that nearly fill the chip: families of whole cores leave nothing over.
-    if (std::min_element(found.begin(), found.end(), packs_better)->score_ns == no_packing && options.family_crossbars == 0) compare({100, chip.crossbars_per_core});
+    if (std::min_element(found.begin(), found.end(), packs_better)->score_ns == no_packing && options.family_crossbars == 0) {
+        map_for(chip.crossbars_per_core);
+        compare(100);
+    }
     std::stable_sort(found.begin(), found.end(), packs_better);
     return found;
+}
+
+/// Of how many ways to share out the chip each guide improves the mappings.
+constexpr std::size_t most_starts = 2;
+
+/// The best ones and, where there are more than two sizes of families, the best one of each.
+std::vector<const ChosenOptions*> starting_points(const std::vector<ChosenOptions>& found) {
+    std::vector<const ChosenOptions*> starts;
+    std::vector<std::uint32_t> sizes;
+    for (const ChosenOptions& one : found) {
+        if (std::find(sizes.begin(), sizes.end(), one.family_crossbars) == sizes.end()) sizes.push_back(one.family_crossbars);
+    }
+    std::vector<std::uint32_t> started;
+    for (std::size_t i = 0; i < found.size() && found[i].score_ns != no_packing; ++i) {
+        const bool of_new_size = std::find(started.begin(), started.end(), found[i].family_crossbars) == started.end();
+        if (i >= most_starts && (sizes.size() <= 2 || !of_new_size)) continue;
+        starts.push_back(&found[i]);
+        started.push_back(found[i].family_crossbars);
+    }
+    return starts;
 }
 
 /// The size of families and the mappings with the shortest estimated time of one inference.
@@ -316,9 +349,6 @@ auto side_by_side(const std::vector<Item>& items, const Work& work) {
     return results;
 }
 
-/// Of how many ways to share out the chip each guide improves the mappings.
-constexpr std::size_t most_starts = 2;
-
 /// For many inferences on their way. Searches with different starts and guides; what refinement makes of their results decides.
 ChosenOptions choose_throughput_mappings(const Draft& draft, const ChipFacts& chip, const Target& target, const PrepareOptions& options) {
     struct Search {
@@ -329,8 +359,8 @@ ChosenOptions choose_throughput_mappings(const Draft& draft, const ChipFacts& ch
     // Nothing to compare where the options name one policy, or where nothing packs.
     if (starts.front().score_ns == 0 || starts.front().score_ns == no_packing) return starts.front();
     std::vector<Search> searches;
-    for (std::size_t i = 0; i < std::min(starts.size(), most_starts) && starts[i].score_ns != no_packing; ++i) {
-        for (const Score guide : {Score::estimated, Score::exact}) searches.push_back({&starts[i], guide});
+    for (const ChosenOptions* start : starting_points(starts)) {
+        for (const Score guide : {Score::estimated, Score::exact}) searches.push_back({start, guide});
     }
     const auto facts_for = [&](const ChosenOptions& chosen) {
         ChipFacts facts = chip;
