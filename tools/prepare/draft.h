@@ -26,6 +26,17 @@ struct MatrixSpec {
     std::uint32_t row_stride = 0;
     std::uint32_t column_stride = 0;
     std::uint32_t channel_stride = 0;
+    std::vector<std::uint32_t> order{};                     // channel k of the input's pixels is channel order[k] of the layer's; empty: k
+    bool keeps_order = false;                               // one input channel per group: the outputs' pixels have the groups in that order too
+
+    /// True where a group's channels do not follow each other in the pixels.
+    [[nodiscard]] bool is_scattered() const { return !order.empty() && !keeps_order; }
+    /// The layer's input channel that stands at channel `channel` of the pixels; where the outputs keep the order, groups count as pixels do.
+    [[nodiscard]] std::uint32_t input_channel(std::uint32_t channel) const { return is_scattered() ? order[channel] : channel; }
+    /// The column of the weight, and element of the bias, of output channel `channel` of the pixels.
+    [[nodiscard]] std::uint32_t weight_column(std::uint32_t channel) const {
+        return keeps_order ? order[channel / outputs_per_group] * outputs_per_group + channel % outputs_per_group : channel;
+    }
 };
 
 /// One source of a move: the element of flattened index sum_j maps[j][coordinate j] * strides[j], nothing where a map says -1.

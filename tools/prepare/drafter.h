@@ -8,6 +8,7 @@
 #include "prepare/draft.h"
 #include "prepare/graph_index.h"
 #include "prepare/host_split.h"
+#include "prepare/shuffle.h"
 
 namespace weft::preparation {
 
@@ -15,7 +16,7 @@ namespace weft::preparation {
 /// added.
 class Drafter {
 public:
-    Drafter(const GraphIndex& index, const HostSplit& split);
+    Drafter(const GraphIndex& index, const HostSplit& split, std::uint32_t crossbar_rows);
     [[nodiscard]] Draft draft();
 
 private:
@@ -37,7 +38,7 @@ private:
     std::uint32_t add_copy(std::string_view name, const View& view, std::span<const std::uint32_t> dims,
                            std::vector<std::uint64_t> strides, const Layout& layout);
     void set_result(std::uint32_t tensor, std::uint32_t family);
-    [[nodiscard]] View view_of(std::uint32_t tensor) const;
+    [[nodiscard]] View view_of(std::uint32_t tensor);
     View require(std::uint32_t tensor, const Layout& layout);
     View require_image(std::uint32_t tensor);
 
@@ -51,6 +52,13 @@ private:
     void add_concat(std::uint32_t node);
     bool add_as_parts(std::uint32_t node, std::uint32_t axis);
     [[nodiscard]] bool takes_parts(std::uint32_t tensor, std::size_t count) const;
+
+    // shuffle.cpp
+    bool add_shuffle(std::uint32_t node);
+    void set_shuffled(std::uint32_t tensor, std::uint32_t family, std::vector<std::uint32_t> order);
+    void unshuffle(std::uint32_t tensor);
+    [[nodiscard]] bool is_only_view(std::uint32_t tensor) const;
+    [[nodiscard]] bool absorbs_shuffle(std::uint32_t node) const;
 
     // pools.cpp
     void add_pool(std::uint32_t node);
@@ -72,15 +80,18 @@ private:
     std::uint32_t family_for_steps(std::uint32_t node, std::uint32_t x);
     void append_step(std::uint32_t family, Step step, const Operand& operand);
     void continue_result(std::uint32_t tensor, const View& view, std::uint32_t family);
-    [[nodiscard]] Operand direct_operand(std::uint32_t operand, std::uint32_t shape_of, const View& view) const;
+    [[nodiscard]] Operand direct_operand(std::uint32_t operand, std::uint32_t shape_of, const View& view);
     std::uint32_t expand(std::uint32_t node, std::uint32_t tensor, std::uint32_t shape_of, const Layout& layout);
-    [[nodiscard]] std::uint32_t producer_of(std::uint32_t tensor) const { return draft_.tensors[views_[tensor].tensor].producer; }
+    [[nodiscard]] std::uint32_t producer_of(std::uint32_t tensor) { return draft_.tensors[view_of(tensor).tensor].producer; }
 
     const GraphIndex& index_;
     const HostSplit& split_;
+    std::uint32_t crossbar_rows_;
     Draft draft_;
     std::vector<View> views_;                   // per graph tensor on the chip
     std::vector<std::vector<std::uint32_t>> parts_;     // per graph tensor that stands as parts only: their task tensors, by channel
+    std::vector<Shuffle> shuffles_;
+    std::vector<std::uint32_t> shuffled_;       // per graph tensor: its row of shuffles, or none; its view is made when it is asked for
     std::vector<std::uint32_t> open_family_;    // per graph tensor: the family whose last result it is, or none
     std::vector<std::uint32_t> uses_;           // per graph tensor: readers on the chip, chip outputs included
     std::vector<std::uint32_t> weight_rows_;    // per blob: row of weights, or none

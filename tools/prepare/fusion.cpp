@@ -29,8 +29,8 @@ std::vector<std::uint32_t> nodes_by_depth(const GraphIndex& index) {
 
 }  // namespace
 
-Drafter::Drafter(const GraphIndex& index, const HostSplit& split)
-    : index_(index), split_(split), views_(index.tensor_count()), parts_(index.tensor_count()), open_family_(index.tensor_count(), no_id), uses_(index.tensor_count(), 0),
+Drafter::Drafter(const GraphIndex& index, const HostSplit& split, std::uint32_t crossbar_rows)
+    : index_(index), split_(split), crossbar_rows_(crossbar_rows), views_(index.tensor_count()), parts_(index.tensor_count()), shuffled_(index.tensor_count(), no_id), open_family_(index.tensor_count(), no_id), uses_(index.tensor_count(), 0),
       weight_rows_(index.graph().blobs.size(), no_id), silu_input_(index.node_count(), no_id), skipped_(index.node_count(), 0) {
     for (std::uint32_t node = 0; node < index.node_count(); ++node) {
         if (split.side[node] != HostSplit::Side::chip) continue;
@@ -148,7 +148,8 @@ View Drafter::require(std::uint32_t tensor, const Layout& layout) {
     return result;
 }
 
-View Drafter::view_of(std::uint32_t tensor) const {
+View Drafter::view_of(std::uint32_t tensor) {
+    if (views_[tensor].tensor == no_id && shuffled_[tensor] != no_id) unshuffle(tensor);
     WEFT_CHECK(views_[tensor].tensor != no_id, "tensor '{}' has no pixels", index_.tensor_name(tensor));
     return views_[tensor];
 }
@@ -187,6 +188,11 @@ void Drafter::add_bias(std::uint32_t family, std::uint32_t node) {
 void Drafter::add_conv(std::uint32_t node) {
     const std::uint32_t x_tensor = index_.input(node, 0);
     std::vector<std::uint32_t> inputs = parts_[x_tensor];
+    std::vector<std::uint32_t> order;
+    if (shuffled_[x_tensor] != no_id && absorbs_shuffle(node)) {
+        order = shuffles_[shuffled_[x_tensor]].order;
+        inputs.push_back(shuffles_[shuffled_[x_tensor]].view.tensor);
+    }
     if (inputs.empty()) inputs.push_back(require_image(x_tensor).tensor);
     const auto body_inputs = static_cast<std::uint32_t>(inputs.size());
     const std::uint32_t weight = index_.input(node, 1);
@@ -205,10 +211,15 @@ void Drafter::add_conv(std::uint32_t node) {
     spec.channel_stride = weight_dims[3];
     spec.column_stride = spec.channel_stride * weight_dims[2];
     spec.row_stride = spec.column_stride * weight_dims[1];
+    spec.keeps_order = !order.empty() && spec.groups > 1 && spec.inputs_per_group == 1;
+    spec.order = std::move(order);
     draft_.families[family].matrix = static_cast<std::uint32_t>(draft_.matrices.size());
     draft_.matrices.push_back(spec);
     add_bias(family, node);
-    set_result(output, family);
+    if (!spec.keeps_order) return set_result(output, family);
+    std::vector<std::uint32_t> output_order(output_dims[1]);
+    for (std::uint32_t channel = 0; channel < output_dims[1]; ++channel) output_order[channel] = spec.weight_column(channel);
+    set_shuffled(output, family, std::move(output_order));
 }
 
 /// One output position: any pixels of x do, weight rows are taken in their order and the kernel is the whole tensor. Several:
@@ -279,7 +290,8 @@ void Drafter::add_remap(std::uint32_t node) {
 void Drafter::add_reshape(std::uint32_t node) {
     const std::uint32_t x = index_.input(node, 0);
     const std::uint32_t output = index_.outputs(node)[0];
-    views_[output] = view_of(x);
+    shuffled_[output] = shuffled_[x];
+    if (shuffled_[x] == no_id) views_[output] = view_of(x);
     open_family_[output] = uses_[x] == 1 ? open_family_[x] : no_id;
 }
 
@@ -287,12 +299,14 @@ void Drafter::add_transpose(std::uint32_t node) {
     const std::uint32_t x = index_.input(node, 0);
     const std::uint32_t output = index_.outputs(node)[0];
     const auto perm = index_.ints(node, AttributeKey::Perm);
+    if (shuffled_[x] != no_id && add_shuffle(node)) return;
     const View view = view_of(x);
     if (const auto layout = transposed(view.layout, index_.dims(x), perm)) {
         views_[output] = {view.tensor, *layout};
         open_family_[output] = uses_[x] == 1 ? open_family_[x] : no_id;
         return;
     }
+    if (add_shuffle(node)) return;
     const auto source_strides = row_major_strides(index_.dims(x));
     std::vector<std::uint64_t> strides;
     for (const std::int32_t axis : perm) strides.push_back(source_strides[static_cast<std::size_t>(axis)]);
@@ -362,7 +376,7 @@ Draft Drafter::draft() {
     return std::move(draft_);
 }
 
-Draft draft_families(const GraphIndex& index, const HostSplit& split) { return Drafter(index, split).draft(); }
+Draft draft_families(const GraphIndex& index, const HostSplit& split, const ChipFacts& chip) { return Drafter(index, split, chip.crossbar_rows).draft(); }
 
 void set_gaps(Draft& draft) {
     for (const DraftFamily& family : draft.families) {

@@ -10,6 +10,30 @@ namespace {
 /// Pointwise code works row by row and buffers are whole rows: rows of about this many elements keep both cheap.
 constexpr std::uint32_t row_elems_wanted = 1024;
 
+/// The flattened index in Transpose(x) of the element of flattened index `index` in x.
+class TransposedIndex {
+public:
+    TransposedIndex(std::span<const std::uint32_t> dims, std::span<const std::int32_t> perm) : strides_(row_major_strides(dims)), transposed_strides_(dims.size(), 0) {
+        std::vector<std::uint32_t> output_dims;
+        for (const std::int32_t axis : perm) output_dims.push_back(dims[static_cast<std::size_t>(axis)]);
+        const auto output_strides = row_major_strides(output_dims);
+        for (std::size_t axis = 0; axis < perm.size(); ++axis) transposed_strides_[static_cast<std::size_t>(perm[axis])] = output_strides[axis];
+    }
+
+    [[nodiscard]] std::uint64_t operator()(std::uint64_t index) const {
+        std::uint64_t result = 0;
+        for (std::size_t axis = 0; axis < strides_.size(); ++axis) {
+            result += index / strides_[axis] * transposed_strides_[axis];
+            index %= strides_[axis];
+        }
+        return result;
+    }
+
+private:
+    std::vector<std::uint64_t> strides_;                // of x's axes in x,
+    std::vector<std::uint64_t> transposed_strides_;     // and in Transpose(x)
+};
+
 }  // namespace
 
 Place Layout::place(std::uint64_t index) const {
@@ -64,27 +88,30 @@ std::vector<std::uint64_t> row_major_strides(std::span<const std::uint32_t> dims
 }
 
 std::optional<Layout> transposed(const Layout& layout, std::span<const std::uint32_t> dims, std::span<const std::int32_t> perm) {
-    const auto strides = row_major_strides(dims);
-    std::vector<std::uint32_t> output_dims;
-    for (const std::int32_t axis : perm) output_dims.push_back(dims[static_cast<std::size_t>(axis)]);
-    const auto output_strides = row_major_strides(output_dims);
-    std::vector<std::uint64_t> stride_of_input_axis(dims.size(), 0);
-    for (std::size_t axis = 0; axis < perm.size(); ++axis) stride_of_input_axis[static_cast<std::size_t>(perm[axis])] = output_strides[axis];
-    const auto step = linear_form(layout, [&](Place place) {
-        std::uint64_t rest = layout.logical(place);
-        std::uint64_t index = 0;
-        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-            index += rest / strides[axis] * stride_of_input_axis[axis];
-            rest %= strides[axis];
-        }
-        return index;
-    });
+    const TransposedIndex index(dims, perm);
+    const auto step = linear_form(layout, [&](Place place) { return index(layout.logical(place)); });
     if (!step) return std::nullopt;
     Layout result = layout;
     result.row_stride = static_cast<std::uint32_t>((*step)[0]);
     result.column_stride = static_cast<std::uint32_t>((*step)[1]);
     result.channel_stride = static_cast<std::uint32_t>((*step)[2]);
     return result;
+}
+
+std::optional<std::vector<std::uint32_t>> shuffled_channels(const Layout& layout, std::span<const std::uint32_t> dims, std::span<const std::int32_t> perm) {
+    const TransposedIndex index(dims, perm);
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t channel = 0; channel < layout.channels; ++channel) {
+        const std::uint64_t first = index(layout.logical({0, 0, channel}));
+        if (first % layout.positions() != 0) return std::nullopt;
+        for (std::uint32_t row = 0; row < layout.rows; ++row) {
+            for (std::uint32_t column = 0; column < layout.columns; ++column) {
+                if (index(layout.logical({row, column, channel})) != first + std::uint64_t{row} * layout.columns + column) return std::nullopt;
+            }
+        }
+        order.push_back(static_cast<std::uint32_t>(first / layout.positions()));
+    }
+    return order;
 }
 
 BroadcastIndex::BroadcastIndex(std::span<const std::uint32_t> dims, std::span<const std::uint32_t> operand_dims)

@@ -79,6 +79,10 @@ template <class Function>
 /// axis perm[j].
 [[nodiscard]] std::optional<Layout> transposed(const Layout& layout, std::span<const std::uint32_t> dims, std::span<const std::int32_t> perm);
 
+/// The channels of Transpose(x) where x's pixels are an image of it but for their order: channel k of the pixels is channel order[k].
+[[nodiscard]] std::optional<std::vector<std::uint32_t>> shuffled_channels(const Layout& layout, std::span<const std::uint32_t> dims,
+                                                                          std::span<const std::int32_t> perm);
+
 /// Index into an operand of shape `operand_dims`, broadcast to `dims` by ONNX' rule, of the element whose flattened index in
 /// `dims` is `index`.
 class BroadcastIndex {

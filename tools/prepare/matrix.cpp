@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.h"
+#include "prepare/shuffle.h"
 
 namespace weft::preparation {
 namespace {
@@ -36,10 +37,32 @@ struct WindowAxis {
 WindowAxis row_axis(const Family& window) { return {window.kernel_rows, window.stride_rows, window.dilation_rows}; }
 WindowAxis column_axis(const Family& window) { return {window.kernel_columns, window.stride_columns, window.dilation_columns}; }
 
+/// Neighbouring channels of a pixel.
+struct ChannelRun {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+/// Channels of one input's pixels that a block reads.
+std::vector<ChannelRun> channel_runs(const MatrixProblem& problem, const ChannelBlock& block, std::uint32_t channels) {
+    const MatrixSpec& spec = problem.spec;
+    if (spec.groups == 1) return {{0, channels}};
+    const std::uint32_t first = block.first_group * spec.inputs_per_group;
+    const std::uint32_t count = block.group_count * spec.inputs_per_group;
+    if (!spec.is_scattered()) return {{first, count}};
+    std::vector<ChannelRun> runs;
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        const std::uint32_t input = spec.input_channel(channel);
+        if (input < first || input - first >= count) continue;
+        if (!runs.empty() && runs.back().first + runs.back().count == channel) ++runs.back().count;
+        else runs.push_back({channel, 1});
+    }
+    return runs;
+}
+
 /// Contiguous runs of input elements that a block's window consists of, by input row, input, input column, channel. Neighbouring
 /// columns are one run where the block has all channels of the input.
 std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice) {
-    const bool dense = problem.spec.groups == 1;
     const auto rows = row_axis(problem.window).needed(choice.tile_rows);
     const auto columns = column_axis(problem.window).needed(choice.tile_columns);
     std::vector<Piece> segments;
@@ -47,12 +70,12 @@ std::vector<Piece> window_segments(const MatrixProblem& problem, const ChannelBl
         if (rows[row] == 0 || row < block.first_row || row - block.first_row >= block.row_count) continue;
         for (std::uint32_t input = 0; input < problem.input_channels.size(); ++input) {
             const std::uint32_t channels = problem.input_channels[input];
-            const std::uint32_t first = dense ? 0 : block.first_group * problem.spec.inputs_per_group;
-            const std::uint32_t count = dense ? channels : block.group_count * problem.spec.inputs_per_group;
+            const std::vector<ChannelRun> runs = channel_runs(problem, block, channels);
+            const bool whole = runs.front().count == channels;
             for (std::uint32_t column = 0; column < columns.size(); ++column) {
                 if (columns[column] == 0) continue;
-                if (count == channels && column > 0 && columns[column - 1] != 0) segments.back().length += count;
-                else segments.push_back({input, row, column * channels + first, count});
+                if (whole && column > 0 && columns[column - 1] != 0) segments.back().length += channels;
+                else for (const ChannelRun& run : runs) segments.push_back({input, row, column * channels + run.first, run.count});
             }
         }
     }
@@ -132,29 +155,39 @@ public:
 private:
     static constexpr std::uint32_t unreached = 0xffffffffU;
 
-    /// Elements of one input position and one group.
+    /// Elements of one input position and one group, evenly spaced in it.
     struct Run {
         std::uint32_t row;
         std::uint32_t column;
         std::uint32_t group;
         std::uint32_t first_channel;    // within the group
         std::uint32_t length;
+        std::uint32_t step;
     };
+
+    /// The leading run of `count` channels of a pixel from `channel` on.
+    [[nodiscard]] Run run_at(std::uint32_t channel, std::uint32_t count) const {
+        const MatrixSpec& spec = problem_.spec;
+        const std::uint32_t input = spec.input_channel(channel);
+        const std::uint32_t first = input % spec.inputs_per_group;
+        const EvenRun even = spec.is_scattered() ? even_run(std::span(spec.order).subspan(channel, count)) : EvenRun{count, 1};
+        const std::uint32_t in_group = (spec.inputs_per_group - 1 - first) / even.step + 1;
+        return {0, 0, input / spec.inputs_per_group, first, std::min(even.length, in_group), even.step};
+    }
 
     template <class Function>
     void for_each_run(const PieceList& pieces, const Function& function) const {
-        const std::uint32_t per_group = problem_.spec.inputs_per_group;
         for (const Piece& piece : pieces) {
             const auto inputs = std::span(problem_.input_channels);
             const std::uint32_t channels = inputs[piece.input];
             const std::uint32_t before = std::accumulate(inputs.begin(), inputs.begin() + piece.input, 0U);
             for (std::uint32_t done = 0; done < piece.length;) {
                 const std::uint32_t element = piece.column_elems + done;
-                const std::uint32_t channel = before + element % channels;
-                const std::uint32_t first = channel % per_group;
-                const std::uint32_t length = std::min({piece.length - done, per_group - first, channels - element % channels});
-                function(Run{piece.row, element / channels, channel / per_group, first, length});
-                done += length;
+                Run run = run_at(before + element % channels, std::min(piece.length - done, channels - element % channels));
+                run.row = piece.row;
+                run.column = element / channels;
+                function(run);
+                done += run.length;
             }
         }
     }
@@ -183,8 +216,8 @@ private:
                 block.column = slot_[position] + (dense ? 0 : (run.group - first_group) * spec.outputs_per_group);
                 block.columns = dense ? block_.output_count : spec.outputs_per_group;
                 block.offset = kernel_row * spec.row_stride + kernel_column * spec.column_stride + run.first_channel * spec.channel_stride +
-                               (dense ? block_.first_output : run.group * spec.outputs_per_group);
-                block.row_stride = spec.channel_stride;
+                               (dense ? block_.first_output : spec.weight_column(run.group * spec.outputs_per_group));
+                block.row_stride = run.step * spec.channel_stride;
                 block.column_stride = 1;
                 add_block(strip.blocks, block);
             });
@@ -227,7 +260,8 @@ bool alike(const MatrixProblem& a, const MatrixProblem& b) {
                           window.stride_rows,    window.stride_columns,  window.dilation_rows,    window.dilation_columns, problem.output_rows,
                           problem.output_columns};
     };
-    return key(a) == key(b) && a.input_channels == b.input_channels && a.bias == b.bias && a.clamp == b.clamp;
+    return key(a) == key(b) && a.input_channels == b.input_channels && a.bias == b.bias && a.clamp == b.clamp && a.spec.order == b.spec.order &&
+           a.spec.keeps_order == b.spec.keeps_order;
 }
 
 std::uint32_t window_rows(const MatrixProblem& problem, std::uint32_t tile_rows) {
@@ -247,7 +281,7 @@ std::string_view form_name(StripForm form) {
 std::vector<MappedStrip> map_block(const MatrixProblem& problem, const ChannelBlock& block, const MappingChoice& choice, const ChipFacts& chip,
                                    bool blocks) {
     const auto segments = window_segments(problem, block, choice);
-    const std::uint32_t limit = chip.crossbar_rows;
+    const std::uint32_t limit = chip.crossbar_rows - (problem.bias_in_matrix() ? 1 : 0);
     std::vector<PieceList> lists;
     if (choice.form == StripForm::gather) {
         cut_dense(segments, limit, lists);
@@ -309,6 +343,8 @@ std::vector<std::uint32_t> tile_sizes(std::uint32_t extent, std::uint32_t widest
 /// Forms worth comparing for a block of groups.
 std::vector<StripForm> strip_forms(const MatrixProblem& problem, std::uint32_t groups_per_block, const ChipFacts& chip) {
     const std::uint32_t pixel = groups_per_block * problem.spec.inputs_per_group;
+    // The channels of some groups lie here and there in the pixels.
+    if (problem.spec.is_scattered() && groups_per_block < problem.spec.groups) return {StripForm::gather};
     // Where the block has only some channels, its segments are single pixels: two in one strip save far more than their copies cost.
     if (pixel < problem.pixel_channels() && 2 * pixel <= chip.crossbar_rows) return {StripForm::gather};
     std::vector<StripForm> forms{StripForm::rows, StripForm::gather, StripForm::mixed};

@@ -21,6 +21,8 @@ struct MatrixProblem {
     bool bias = false;                  ///< the outputs get one value per channel added,
     bool clamp = false;                 ///< and are clamped at zero then
 
+    /// Constants that are added have one stride: what has none has its bias in matrices only.
+    [[nodiscard]] bool bias_in_matrix() const { return bias && spec.keeps_order; }
     [[nodiscard]] std::uint32_t pixel_channels() const { return std::accumulate(input_channels.begin(), input_channels.end(), 0U); }
     [[nodiscard]] std::uint32_t output_channels() const { return spec.groups * spec.outputs_per_group; }
 };

@@ -127,7 +127,7 @@ bool price(const MatrixProblem& problem, LayerOption& option, const ChipFacts& c
             const std::uint64_t crossbars = crossbars_of(strips);
             if (crossbars > chip.crossbars_per_core) return false;
             // Of several parts the first has the bias, and their sum is clamped.
-            const SumTail tail{problem.bias && first == 0, problem.clamp && group.part_ends.size() == 1};
+            const SumTail tail{problem.bias && first == 0, problem.clamp && group.part_ends.size() == 1, 0, all_rows, problem.bias_in_matrix()};
             const TileCost cost = plan_sums(strips, choice.tile_rows, choice.tile_columns, group.channel_count, tail, chip).cost;
             option.parts.push_back({tiles * cost.total(), static_cast<std::uint32_t>(crossbars)});
             option.work_ns += option.parts.back().work_ns;
@@ -158,7 +158,7 @@ bool price_banded(const MatrixProblem& problem, LayerOption& option, const ChipF
             const auto strips = std::span(group.strips).subspan(first, group.part_ends[part] - first);
             const std::uint32_t band_rows = group.bands[part].row_count;
             const RowBand bias_rows = first_rows(group.bands, part);
-            const SumTail tail{problem.bias, false, bias_rows.first_row, bias_rows.row_count};
+            const SumTail tail{problem.bias, false, bias_rows.first_row, bias_rows.row_count, problem.bias_in_matrix()};
             const TileCost cost = plan_sums(strips, band_rows, choice.tile_columns, group.channel_count, tail, chip).cost;
             option.parts.push_back({tiles * cost.total(), static_cast<std::uint32_t>(crossbars_of(strips))});
             option.work_ns += option.parts.back().work_ns + tiles * transfer_ns(band_rows * row_elems, chip);
@@ -186,7 +186,7 @@ BlockPrice price_block(const MatrixProblem& problem, const ChannelBlock& block, 
     for (MappedStrip& strip : group.strips) {
         for (StripTarget& target : strip.targets) target.channel -= block.first_output;
     }
-    const SumTail tail{problem.bias, problem.clamp};
+    const SumTail tail{problem.bias, problem.clamp, 0, all_rows, problem.bias_in_matrix()};
     const auto cost = [&](std::uint32_t channels) { return plan_sums(group.strips, choice.tile_rows, choice.tile_columns, channels, tail, chip).cost.total(); };
     const std::int64_t beside = cost(2 * block.output_count);
     for (MappedStrip& strip : group.strips) {

@@ -83,6 +83,12 @@ void Drafter::continue_result(std::uint32_t tensor, const View& view, std::uint3
 }
 
 void Drafter::add_unary(std::uint32_t node, std::uint32_t x, Step step) {
+    if (shuffled_[x] != no_id) {
+        const Shuffle shuffle = shuffles_[shuffled_[x]];
+        const std::uint32_t family = is_open(x) ? open_family_[x] : add_family(index_.node_name(node), FamilyKind::Pointwise, no_id, shuffle.view.layout, {shuffle.view.tensor});
+        append_step(family, step, {});
+        return set_shuffled(index_.outputs(node)[0], family, shuffle.order);
+    }
     const View view = view_of(x);
     const std::uint32_t family = family_for_steps(node, x);
     append_step(family, step, {});
@@ -137,7 +143,7 @@ std::uint32_t Drafter::expand(std::uint32_t node, std::uint32_t tensor, std::uin
 
 /// `operand` as it stands, for a running value of shape `shape_of` in the pixels of `view`; OperandKind::None where it has to be
 /// copied first.
-Drafter::Operand Drafter::direct_operand(std::uint32_t operand, std::uint32_t shape_of, const View& view) const {
+Drafter::Operand Drafter::direct_operand(std::uint32_t operand, std::uint32_t shape_of, const View& view) {
     const View other = view_of(operand);
     if (index_.elem_count(operand) == index_.elem_count(shape_of)) {
         if (other.layout == view.layout) return {OperandKind::Input, other.tensor};

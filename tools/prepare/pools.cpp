@@ -84,6 +84,10 @@ std::uint32_t Drafter::add_pool_families(std::string_view name, std::uint32_t no
 void Drafter::add_pool(std::uint32_t node) {
     const std::uint32_t x = index_.input(node, 0);
     const std::uint32_t output = index_.outputs(node)[0];
+    if (shuffled_[x] != no_id) {
+        const Shuffle shuffle = shuffles_[shuffled_[x]];
+        return set_shuffled(output, add_pool_families(index_.node_name(node), node, no_id, shuffle.view.tensor), shuffle.order);
+    }
     if (parts_[x].empty()) {
         const View view = require_image(x);
         set_result(output, add_pool_families(index_.node_name(node), node, output, view.tensor));

@@ -20,7 +20,7 @@ TasksColumns prepare(const Graph& graph, const Target& target, const PrepareOpti
     const GraphIndex index(graph);
     ChipFacts chip(target, options.kernels);
     const HostSplit split = split_host(index, options.allow_host);
-    Draft draft = draft_families(index, split);
+    Draft draft = draft_families(index, split, chip);
     move_steps_behind_maxima(draft);
     set_gaps(draft);
     build_moves(draft);

@@ -32,13 +32,14 @@ bool clamps_at_zero(const DraftFamily& layer, bool bias) {
 class LayerWriter {
 public:
     LayerWriter(Draft& draft, std::vector<DraftFamily>& families, const DraftFamily& layer, const ChipFacts& chip, bool blocks)
-        : draft_(draft), families_(families), layer_(layer), chip_(chip), blocks_(blocks), bias_(starts_with_bias(draft, layer)), clamp_(clamps_at_zero(layer, bias_)) {}
+        : draft_(draft), families_(families), layer_(layer), chip_(chip), blocks_(blocks), bias_(starts_with_bias(draft, layer)), clamp_(clamps_at_zero(layer, bias_)),
+          bias_in_matrix_(bias_ && draft.matrices[layer.matrix].keeps_order) {}
 
     void write(std::vector<ColumnGroup> groups) {
         const bool joined = groups.size() > 1;
         // Of several groups of columns all are clamped by their matrices, or none.
         in_matrix_ = clamp_ && std::all_of(groups.begin(), groups.end(), [&](const ColumnGroup& group) {
-            return group.bands.empty() && group.part_ends.size() == 1 && plan(group.strips, {bias_, true}, layer_.row.tile_rows, group.channel_count).clamp;
+            return group.bands.empty() && group.part_ends.size() == 1 && plan(group.strips, {bias_, true, 0, all_rows, bias_in_matrix_}, layer_.row.tile_rows, group.channel_count).clamp;
         });
         std::vector<std::uint32_t> columns;
         for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -108,14 +109,20 @@ private:
         family.bias.clamp = sums.clamp ? 1 : 0;
         if (!tail.bias || tail.row_count == 0) return;
         const std::uint32_t row = layer_.steps.front().operand;
-        family.bias.constant = first_channel_ == 0 ? row : narrow<std::uint32_t>(draft_.constants.size());
-        if (first_channel_ != 0) {
+        // In another order than the constant's the bias is in the matrices only.
+        std::vector<std::uint32_t> order;
+        if (tail.in_matrix) {
+            for (std::uint32_t channel = 0; channel < channels; ++channel) order.push_back(draft_.matrices[layer_.matrix].weight_column(first_channel_ + channel));
+        }
+        const bool shifted = first_channel_ != 0 && !tail.in_matrix;
+        family.bias.constant = shifted ? narrow<std::uint32_t>(draft_.constants.size()) : row;
+        if (shifted) {
             draft_.constants.push_back(draft_.constants[row]);
             draft_.constants.back().offset += first_channel_ * draft_.constants.back().channel_stride;
         }
         family.bias.first_row = tail.first_row;
         family.bias.row_count = std::min(tail.row_count, family.row.tile_rows);
-        add_bias_rows(family.strips, sums, family.row.tile_columns, channels, tail, draft_.constants[family.bias.constant], blocks_);
+        add_bias_rows(family.strips, sums, family.row.tile_columns, channels, tail, draft_.constants[family.bias.constant], order, blocks_);
     }
 
     void write_group(const std::string& name, ColumnGroup group, std::uint32_t output, bool with_steps) {
@@ -129,7 +136,7 @@ private:
             family.inputs.assign(layer_.inputs.begin(), layer_.inputs.begin() + layer_.body_inputs);
             family.strips.assign(std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(first)),
                                  std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(end)));
-            add_tail(family, {bias_ && first == 0, in_matrix_});
+            add_tail(family, {bias_ && first == 0, in_matrix_, 0, all_rows, bias_in_matrix_});
             append(std::move(family), whole && with_steps);
             first = end;
         }
@@ -160,7 +167,7 @@ private:
             family.strips.assign(std::make_move_iterator(strips + static_cast<std::ptrdiff_t>(first)),
                                  std::make_move_iterator(strips + static_cast<std::ptrdiff_t>(group.part_ends[part])));
             const RowBand bias_rows = first_rows(group.bands, part);
-            add_tail(family, {bias_, false, bias_rows.first_row, bias_rows.row_count});
+            add_tail(family, {bias_, false, bias_rows.first_row, bias_rows.row_count, bias_in_matrix_});
             append(std::move(family), false);
             first = group.part_ends[part];
         }
@@ -194,6 +201,7 @@ private:
     bool blocks_;
     bool bias_;                             // the layer's first step, which no family keeps
     bool clamp_;                            // the step behind it, which the families keep unless
+    bool bias_in_matrix_;                   // every bias has to be
     bool in_matrix_ = false;                // their matrices do it
     std::uint32_t first_channel_ = 0;       // of the present group
 };

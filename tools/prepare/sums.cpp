@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/failure.h"
+#include "prepare/shuffle.h"
+
 namespace weft::preparation {
 namespace {
 
@@ -44,9 +47,10 @@ public:
         : strips_(strips), rows_(tile_rows), columns_(tile_columns), channels_(channels), tail_(tail), chip_(chip) {}
 
     [[nodiscard]] SumPlan plan() const {
-        SumPlan best{std::vector<char>(strips_.size(), 0), false, {}};
+        const bool in_rows = tail_.bias && tail_.in_matrix;
+        SumPlan best{in_rows ? needed_rows() : std::vector<char>(strips_.size(), 0), false, {}};
         best.cost = cost_of(best);
-        if (tail_.bias) {
+        if (tail_.bias && !in_rows) {
             for (const std::int64_t halves : {1, 2}) {
                 SumPlan chosen{worthwhile_rows(halves), false, {}};
                 chosen.cost = cost_of(chosen);
@@ -85,6 +89,21 @@ private:
             }
         }
         return once;
+    }
+
+    /// The strips that reach some output first.
+    [[nodiscard]] std::vector<char> needed_rows() const {
+        OutputMarks biased(rows_, columns_, channels_);
+        std::vector<char> chosen(strips_.size(), 0);
+        for (std::size_t s = 0; s < strips_.size(); ++s) {
+            for (const StripTarget& target : strips_[s].targets) {
+                if (tail_.has_bias(target.row)) biased.for_each_run(target, [&](std::uint32_t, std::uint32_t, bool before) { chosen[s] = before ? chosen[s] : char{1}; });
+            }
+            if (chosen[s] == 0) continue;
+            WEFT_CHECK(has_spare_row(strips_[s]), "a strip has no row for its bias");
+            for (const StripTarget& target : strips_[s].targets) biased.mark(target);
+        }
+        return chosen;
     }
 
     /// Strips with a row to spare, those of most outputs first, as long as the outputs that get their bias by it are worth it: a whole addition each
@@ -169,7 +188,7 @@ SumPlan plan_sums(std::span<const MappedStrip> strips, std::uint32_t tile_rows, 
 }
 
 void add_bias_rows(std::span<MappedStrip> strips, const SumPlan& plan, std::uint32_t tile_columns, std::uint32_t channels, const SumTail& tail,
-                   const TaskConstant& bias, bool blocks) {
+                   const TaskConstant& bias, std::span<const std::uint32_t> columns, bool blocks) {
     std::uint32_t tile_rows = 0;
     for (const MappedStrip& strip : strips) {
         for (const StripTarget& target : strip.targets) tile_rows = std::max(tile_rows, target.row + 1);
@@ -187,7 +206,10 @@ void add_bias_rows(std::span<MappedStrip> strips, const SumPlan& plan, std::uint
                 for (std::uint32_t done = 0, part = 0; done < length; done += part) {
                     const std::uint32_t channel = (target.channel + from + done) % channels;
                     part = std::min(length - done, channels - channel);
-                    strip.blocks.push_back({bias.weight, row, target.first_column + from + done, 1, part, bias.offset + channel * bias.channel_stride, 0, bias.channel_stride});
+                    const EvenRun run = columns.empty() ? EvenRun{part, 1} : even_run(columns.subspan(channel, part));
+                    part = run.length;
+                    const std::uint32_t first = columns.empty() ? channel : columns[channel];
+                    strip.blocks.push_back({bias.weight, row, target.first_column + from + done, 1, part, bias.offset + first * bias.channel_stride, 0, run.step * bias.channel_stride});
                 }
             });
         }

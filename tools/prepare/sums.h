@@ -10,12 +10,16 @@
 
 namespace weft::preparation {
 
+/// Of SumTail::row_count: to the end of the tile.
+inline constexpr std::uint32_t all_rows = std::numeric_limits<std::uint32_t>::max();
+
 /// What happens to the sums of a tile's strips: outputs of rows [first_row, first_row + row_count) get a bias, and everything is clamped at zero.
 struct SumTail {
     bool bias = false;
     bool clamp = false;
     std::uint32_t first_row = 0;
-    std::uint32_t row_count = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t row_count = all_rows;
+    bool in_matrix = false;         ///< every bias has to stand in a matrix: strips leave a row for it
 
     [[nodiscard]] bool has_bias(std::uint32_t row) const { return bias && row >= first_row && row - first_row < row_count; }
 };
@@ -33,8 +37,8 @@ struct SumPlan {
 [[nodiscard]] SumPlan plan_sums(std::span<const MappedStrip> strips, std::uint32_t tile_rows, std::uint32_t tile_columns, std::uint32_t channels,
                                 const SumTail& tail, const ChipFacts& chip);
 
-/// Gives the strips their bias rows. `bias`: one value per channel. `blocks`: also the rows' contents.
+/// Gives the strips their bias rows. `columns`: per channel the place of its bias in `bias`, one value per channel. `blocks`: also the rows' contents.
 void add_bias_rows(std::span<MappedStrip> strips, const SumPlan& plan, std::uint32_t tile_columns, std::uint32_t channels, const SumTail& tail,
-                   const TaskConstant& bias, bool blocks);
+                   const TaskConstant& bias, std::span<const std::uint32_t> columns, bool blocks);
 
 }  // namespace weft::preparation
