@@ -276,8 +276,10 @@ std::vector<ScheduleColumns> make_schedules(const Tasks& tasks, const Target& ta
     // Messages among the computation help where cores wait for each other, not where the global memory is what they wait for. Sided and burst have the same
     // buffers and the same messages, so one placement serves both.
     if (!list.is_full()) list.add("ordered-or-filling-burst", burst, list.pack(sided.rhythm(), pack_ordered_or_filling));
-    if (weaves) add("ordered-woven", *woven, pack_ordered_or_filling);
-    add_partitions(list, tasks, target, weaves ? *woven : sided);
+    if (options.most_candidates > usual_candidates) {
+        if (weaves) add("ordered-woven", *woven, pack_ordered_or_filling);
+        add_partitions(list, tasks, target, weaves ? *woven : sided);
+    }
     // Where none fits, inferences overlap less and less: fewer rounds need fewer delay buffers.
     ScheduleOptions shallower = options;
     for (shallower.stages = burst.stage_count; !list.any_fits(); shallower.stages = ceil_divide(shallower.stages, 2U)) {

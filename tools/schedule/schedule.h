@@ -10,6 +10,8 @@
 
 namespace weft {
 
+inline constexpr std::uint32_t usual_candidates = 4;
+
 struct ScheduleOptions {
     ScheduleMode mode = ScheduleMode::Throughput;
     /// Pipeline stages: inferences that are under way at once. 0: as many as the network has dependency levels.
@@ -21,8 +23,8 @@ struct ScheduleOptions {
     /// Moves of the placement search per core.
     std::uint32_t placement_moves_per_core = 2000;
     std::uint32_t refinement_trials_per_core = 150;
-    /// Throughput: at most so many. Beyond four stand orders and partitions that differ from the first by a percent or two, either way.
-    std::uint32_t most_candidates = 4;
+    /// Throughput: at most so many. With more than usual there are other orders and partitions, most of them slower and none faster by more than a percent or two.
+    std::uint32_t most_candidates = usual_candidates;
 };
 
 /// Candidate schedules, all verified against the target's capacity, candidate zero first. Refuses (Failure) with what the network
