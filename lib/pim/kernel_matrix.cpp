@@ -21,15 +21,18 @@ std::int32_t window_address(const Emission& emission, const Piece& piece, std::u
     return element_address(emission.space.inputs[piece.input], input, row, column) + static_cast<std::int32_t>(piece.column_elems);
 }
 
+/// A target's first output among those of a tile, row by row.
+std::size_t output_index(const Family& family, std::uint32_t channels, const StripTarget& target) {
+    return (std::size_t{target.row} * family.tile_columns + target.column) * channels + target.channel;
+}
+
 /// Which of a tile's outputs already hold a sum.
 class TouchedOutputs {
 public:
     TouchedOutputs(const Family& family, std::uint32_t channels)
-        : columns_(family.tile_columns), channels_(channels), touched_(family.tile_rows * family.tile_columns * channels, 0) {}
+        : family_(family), channels_(channels), touched_(family.tile_rows * family.tile_columns * channels, 0) {}
 
-    [[nodiscard]] std::size_t index(const StripTarget& target) const {
-        return (std::size_t{target.row} * columns_ + target.column) * channels_ + target.channel;
-    }
+    [[nodiscard]] std::size_t index(const StripTarget& target) const { return output_index(family_, channels_, target); }
     /// Length of the leading part of [first, first + length) that has one state; the state in `touched`.
     std::uint32_t same_state(std::size_t first, std::uint32_t length, bool& touched) const {
         touched = touched_[first] != 0;
@@ -40,7 +43,7 @@ public:
     void mark(std::size_t first, std::uint32_t length) { std::fill_n(touched_.begin() + static_cast<std::ptrdiff_t>(first), length, 1); }
 
 private:
-    std::uint32_t columns_;
+    const Family& family_;
     std::uint32_t channels_;
     std::vector<char> touched_;
 };
@@ -74,11 +77,10 @@ std::vector<char> outputs_without_bias(const Emission& emission) {
     const std::size_t row_elems = std::size_t{family.tile_columns} * emission.output.channels;
     std::vector<char> lacking(family.tile_rows * row_elems, 0);
     std::fill_n(lacking.begin() + static_cast<std::ptrdiff_t>(bias.first_row * row_elems), bias.row_count * row_elems, 1);
-    const TouchedOutputs outputs(family, emission.output.channels);
     for (const Strip& strip : emission.tasks.strips.subspan(family.first_strip, family.strip_count)) {
         if (strip.bias_row == 0) continue;
         for (const StripTarget& target : emission.tasks.targets.subspan(strip.first_target, strip.target_count)) {
-            std::fill_n(lacking.begin() + static_cast<std::ptrdiff_t>(outputs.index(target)), target.length, 0);
+            std::fill_n(lacking.begin() + static_cast<std::ptrdiff_t>(output_index(family, emission.output.channels, target)), target.length, 0);
         }
     }
     if (std::find(lacking.begin(), lacking.end(), 1) == lacking.end()) lacking.clear();

@@ -38,7 +38,7 @@ public:
     void write(std::vector<ColumnGroup> groups) {
         const bool joined = groups.size() > 1;
         // Of several groups of columns all are clamped by their matrices, or none.
-        in_matrix_ = clamp_ && std::all_of(groups.begin(), groups.end(), [&](const ColumnGroup& group) {
+        clamps_in_matrix_ = clamp_ && std::all_of(groups.begin(), groups.end(), [&](const ColumnGroup& group) {
             return group.bands.empty() && group.part_ends.size() == 1 && plan(group.strips, {bias_, true, 0, all_rows, bias_in_matrix_}, layer_.row.tile_rows, group.channel_count).clamp;
         });
         std::vector<std::uint32_t> columns;
@@ -84,7 +84,7 @@ private:
             family.inputs.insert(family.inputs.end(), layer_.inputs.begin() + layer_.body_inputs, layer_.inputs.end());
             for (std::size_t i = bias_ ? 1 : 0; i < layer_.steps.size(); ++i) {
                 Step step = layer_.steps[i];
-                if (in_matrix_ && i == (bias_ ? 1U : 0U)) {
+                if (clamps_in_matrix_ && i == (bias_ ? 1U : 0U)) {
                     if (step.kind == static_cast<std::uint32_t>(StepKind::Relu)) continue;
                     step.alpha = -std::numeric_limits<float>::infinity();     // what is left of a Clip
                 }
@@ -136,7 +136,7 @@ private:
             family.inputs.assign(layer_.inputs.begin(), layer_.inputs.begin() + layer_.body_inputs);
             family.strips.assign(std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(first)),
                                  std::make_move_iterator(group.strips.begin() + static_cast<std::ptrdiff_t>(end)));
-            add_tail(family, {bias_ && first == 0, in_matrix_, 0, all_rows, bias_in_matrix_});
+            add_tail(family, {bias_ && first == 0, clamps_in_matrix_, 0, all_rows, bias_in_matrix_});
             append(std::move(family), whole && with_steps);
             first = end;
         }
@@ -199,10 +199,10 @@ private:
     const DraftFamily& layer_;
     const ChipFacts& chip_;
     bool blocks_;
-    bool bias_;                             // the layer's first step, which no family keeps
-    bool clamp_;                            // the step behind it, which the families keep unless
-    bool bias_in_matrix_;                   // every bias has to be
-    bool in_matrix_ = false;                // their matrices do it
+    bool bias_;                             // is the layer's first step, which no family keeps
+    bool clamp_;                            // is the step behind it
+    bool bias_in_matrix_;                   // every output's has to be
+    bool clamps_in_matrix_ = false;         // then no family keeps the step
     std::uint32_t first_channel_ = 0;       // of the present group
 };
 
